@@ -1,0 +1,3 @@
+//! The `memkeep` command.
+
+fn main() {}

@@ -1,0 +1,286 @@
+use sha2::{Digest, Sha256};
+
+use super::{Needs, Origin};
+use crate::{
+    AuditId, Batch, EpisodeId, Error, Hash, NoteId, Op, Record, Result, SessionId, StepId, TurnId,
+    bounds::{MAX_BATCH_OPS, Measure},
+    json::canonical,
+};
+
+/// A batch whose words have been checked, with all ids in place.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    ops: Vec<(Op, bool)>,
+    key: Option<(String, Hash)>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Checks the batch against the bounds, generates the ids that callers left out, and takes its
+    /// digest if it has an idempotency key. No stored row is needed for it, so it is done before
+    /// the write transaction.
+    ///
+    /// Errors: `InvalidArgument` with the field under `field` and the op's position under `op`.
+    pub fn prepare(self) -> Result<Prepared> {
+        if self.ops.len() > MAX_BATCH_OPS {
+            return Err(Error::invalid(
+                "batch",
+                format_args!("{} ops, at most {MAX_BATCH_OPS} are allowed", self.ops.len()),
+            ));
+        }
+        let mut measure = Measure::default();
+        for (position, op) in self.ops.iter().enumerate() {
+            check(op, &mut measure).map_err(|e| e.with("op", position).during("commit"))?;
+        }
+        let key = match self.key {
+            None => None,
+            Some(key) => {
+                measure.id("key", &key)?;
+                let digest = digest(&self.ops);
+                Some((key, digest))
+            }
+        };
+        let ops = self.ops.into_iter().map(with_id).collect();
+        Ok(Prepared { ops, key, bytes: measure.total() })
+    }
+}
+
+impl Prepared {
+    /// The rows that must be loaded for [`decide`](super::decide).
+    pub fn needs(&self) -> Needs {
+        Needs::of(self)
+    }
+
+    /// How many bytes of text and JSON the batch holds.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The idempotency key.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_ref().map(|(key, _)| key.as_str())
+    }
+
+    pub(super) fn keyed(&self) -> Option<&(String, Hash)> {
+        self.key.as_ref()
+    }
+
+    /// The ops, and whether the id of what each creates was generated.
+    pub(super) fn ops(&self) -> impl ExactSizeIterator<Item = (&Op, bool)> {
+        self.ops.iter().map(|(op, generated)| (op, *generated))
+    }
+}
+
+fn digest(ops: &[Op]) -> Hash {
+    let mut sha = Sha256::new();
+    for op in ops {
+        sha.update(as_canonical(op));
+        sha.update(b"\n");
+    }
+    Hash(sha.finalize().into())
+}
+
+/// The origin of what `created` creates.
+pub(super) fn origin(created: &impl serde::Serialize) -> Origin {
+    let digest = Sha256::digest(as_canonical(created));
+    let mut origin = [0; 16];
+    origin.copy_from_slice(&digest[..16]);
+    Origin(origin)
+}
+
+fn as_canonical(value: &impl serde::Serialize) -> String {
+    // Ops and records are made of strings, numbers and JSON: all of it can be written as JSON.
+    canonical(&serde_json::to_value(value).unwrap_or_default())
+}
+
+fn with_id(mut op: Op) -> (Op, bool) {
+    macro_rules! fill {
+        ($new:expr, $id:ident) => {{
+            let generated = $new.id.is_none();
+            $new.id.get_or_insert_with($id::generate);
+            generated
+        }};
+    }
+    let generated = match &mut op {
+        Op::StartSession(new) | Op::EnsureSession(new) => fill!(new, SessionId),
+        Op::RecordTurn(new) => fill!(new, TurnId),
+        Op::RecordStep(new) => fill!(new, StepId),
+        Op::AddEpisode(new) => fill!(new, EpisodeId),
+        Op::AddNote(new) => fill!(new, NoteId),
+        Op::AppendAudit(new) => fill!(new, AuditId),
+        _ => false,
+    };
+    (op, generated)
+}
+
+fn check(op: &Op, m: &mut Measure) -> Result<()> {
+    match op {
+        Op::StartSession(new) | Op::EnsureSession(new) => {
+            optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
+            optional(new.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
+            optional(new.model.as_ref(), |t| m.text("model", t))?;
+            optional(new.mode.as_ref(), |t| m.text("mode", t))?;
+            optional(new.metadata.as_ref(), |j| m.metadata("metadata", j))
+        }
+        Op::EndSession { session, .. }
+        | Op::ResumeSession { session }
+        | Op::DeleteSession { session, .. } => m.id("session", session.as_str()),
+        Op::SetSummary { session, summary } => {
+            m.id("session", session.as_str())?;
+            optional(summary.as_ref(), |t| m.text("summary", t))
+        }
+        Op::RecordTurn(new) => {
+            optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
+            m.id("session", new.session.as_str())?;
+            m.name("role", &new.role)?;
+            m.text("content", &new.content)?;
+            optional(new.model.as_ref(), |t| m.text("model", t))?;
+            optional(new.embedding_id.as_ref(), |t| m.name("embedding_id", t))?;
+            optional(new.metadata.as_ref(), |j| m.metadata("metadata", j))?;
+            new.tags.iter().flatten().try_for_each(|(name, value)| tag(m, name, value.as_deref()))
+        }
+        Op::RecordStep(new) => {
+            optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
+            m.id("session", new.session.as_str())?;
+            m.name("name", &new.name)?;
+            m.name("status", &new.status)?;
+            optional(new.payload.as_ref(), |j| m.json("payload", j))
+        }
+        Op::DeleteTurn { turn } => m.id("turn", turn.as_str()),
+        Op::TagTurn { turn, name, value } => {
+            m.id("turn", turn.as_str())?;
+            tag(m, name, value.as_deref())
+        }
+        Op::UntagTurn { turn, name } => {
+            m.id("turn", turn.as_str())?;
+            m.name("name", name)
+        }
+        Op::SetEmbedding { turn, embedding_id } => {
+            m.id("turn", turn.as_str())?;
+            optional(embedding_id.as_ref(), |t| m.name("embedding_id", t))
+        }
+        Op::AddEpisode(new) => {
+            optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
+            optional(new.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
+            m.text("problem", &new.problem)?;
+            m.text("summary", &new.summary)?;
+            optional(new.metadata.as_ref(), |j| m.metadata("metadata", j))
+        }
+        Op::ReviseEpisode(revision) => {
+            m.id("episode", revision.episode.as_str())?;
+            optional(revision.problem.as_ref(), |t| m.text("problem", t))?;
+            optional(revision.summary.as_ref(), |t| m.text("summary", t))?;
+            optional(revision.metadata.as_ref(), |j| m.metadata("metadata", j))
+        }
+        Op::SetEpisodeOpen { episode, .. } | Op::DeleteEpisode { episode, .. } => {
+            m.id("episode", episode.as_str())
+        }
+        Op::AddNote(new) => {
+            optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
+            optional(new.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
+            m.text("text", &new.text)?;
+            new.sources.iter().flatten().try_for_each(|id| m.id("sources", id.as_str()))
+        }
+        Op::DeleteNote { note } => m.id("note", note.as_str()),
+        Op::PutState(put) => {
+            optional(put.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
+            m.name("key", &put.key)?;
+            m.json("value", &put.value)?;
+            if put.expires_at.is_some() && put.ttl_ms.is_some() {
+                return Err(Error::invalid("ttl_ms", "not together with expires_at"));
+            }
+            Ok(())
+        }
+        Op::DeleteState(delete) => {
+            optional(delete.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
+            m.name("key", &delete.key)
+        }
+        Op::AppendAudit(new) => {
+            optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
+            optional(new.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
+            m.text("action", &new.action)?;
+            m.text("decision", &new.decision)?;
+            optional(new.detail.as_ref(), |j| m.json("detail", j))
+        }
+        Op::ForgetWorkspace { workspace } => m.name("workspace", workspace.as_str()),
+        Op::ForgetReceipts { .. } => Ok(()),
+        Op::Restore { record } => check_record(record, m),
+    }
+}
+
+fn optional<T>(value: Option<T>, check: impl FnOnce(T) -> Result<()>) -> Result<()> {
+    value.map_or(Ok(()), check)
+}
+
+fn tag(m: &mut Measure, name: &str, value: Option<&str>) -> Result<()> {
+    m.name("name", name)?;
+    optional(value, |t| m.text("value", t))
+}
+
+fn check_record(record: &Record, m: &mut Measure) -> Result<()> {
+    if !matches!(record, Record::State(_)) {
+        m.id("id", record.id())?;
+    }
+    m.name("workspace", record.workspace().as_str())?;
+    match record {
+        Record::Session(r) => {
+            optional(r.model.as_ref(), |t| m.text("model", t))?;
+            optional(r.mode.as_ref(), |t| m.text("mode", t))?;
+            optional(r.summary.as_ref(), |t| m.text("summary", t))?;
+            m.metadata("metadata", &r.metadata)?;
+            index("next_turn", r.next_turn)?;
+            index("next_step", r.next_step)
+        }
+        Record::Turn(r) => {
+            m.id("session", r.session.as_str())?;
+            m.name("role", &r.role)?;
+            m.text("content", &r.content)?;
+            optional(r.model.as_ref(), |t| m.text("model", t))?;
+            optional(r.embedding_id.as_ref(), |t| m.name("embedding_id", t))?;
+            m.metadata("metadata", &r.metadata)?;
+            index("index", r.index)?;
+            r.tags.iter().try_for_each(|(name, value)| tag(m, name, value.as_deref()))
+        }
+        Record::Step(r) => {
+            m.id("session", r.session.as_str())?;
+            m.name("name", &r.name)?;
+            m.name("status", &r.status)?;
+            m.json("payload", &r.payload)?;
+            index("index", r.index)
+        }
+        Record::Episode(r) => {
+            m.text("problem", &r.problem)?;
+            m.text("summary", &r.summary)?;
+            if r.open && r.closed_at.is_some() {
+                return Err(Error::invalid("closed_at", "the episode is open"));
+            }
+            m.metadata("metadata", &r.metadata)
+        }
+        Record::Note(r) => {
+            m.text("text", &r.text)?;
+            r.sources.iter().try_for_each(|id| m.id("sources", id.as_str()))
+        }
+        Record::State(r) => {
+            m.name("key", &r.key)?;
+            index("version", r.version)?;
+            if r.version == 0 {
+                return Err(Error::invalid("version", "versions start at 1"));
+            }
+            optional(r.value.as_ref(), |j| m.json("value", j))
+        }
+        Record::Audit(r) => {
+            m.text("action", &r.action)?;
+            m.text("decision", &r.decision)?;
+            m.json("detail", &r.detail)?;
+            index("seq", r.seq)
+        }
+    }
+}
+
+/// Engines keep indexes as signed 64-bit numbers, and there must be room for the next one.
+fn index(field: &str, index: u64) -> Result<()> {
+    if index >= i64::MAX as u64 {
+        return Err(Error::invalid(field, "too large"));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+use std::{collections::HashMap, hash::Hash};
+
+use indexmap::IndexMap;
+
+use super::Stored;
+use crate::{AuditRecord, Episode, Note, Session, SessionId, StateSlot, Step, Turn, Workspace};
+
+/// What a row goes with when a session or a workspace is deleted as a whole.
+pub(super) trait Belongs {
+    fn workspace(&self) -> &Workspace;
+    fn session(&self) -> Option<&SessionId> {
+        None
+    }
+}
+
+macro_rules! belongs {
+    ($($ty:ty $(, $session:ident)?;)*) => {$(
+        impl Belongs for $ty {
+            fn workspace(&self) -> &Workspace {
+                &self.workspace
+            }
+            $(fn session(&self) -> Option<&SessionId> {
+                Some(&self.$session)
+            })?
+        }
+    )*};
+}
+
+belongs! {
+    Session;
+    Turn, session;
+    Step, session;
+    Episode;
+    Note;
+    StateSlot;
+    AuditRecord;
+}
+
+impl<T: Belongs> Belongs for Stored<T> {
+    fn workspace(&self) -> &Workspace {
+        self.record.workspace()
+    }
+    fn session(&self) -> Option<&SessionId> {
+        self.record.session()
+    }
+}
+
+/// The deletions of this batch that take rows with them which were never loaded: at which op each
+/// was decided, counted from 1.
+#[derive(Default)]
+pub(super) struct Wide {
+    pub(super) workspaces: IndexMap<Workspace, usize>,
+    pub(super) sessions: HashMap<SessionId, usize>,
+}
+
+impl Wide {
+    /// Whether a row that was written by op `at` (0: before the batch) is still there.
+    fn spares(&self, row: &impl Belongs, at: usize) -> bool {
+        let workspace = self.workspaces.get(row.workspace()).copied();
+        let session = row.session().and_then(|s| self.sessions.get(s)).copied();
+        workspace.max(session).is_none_or(|deleted| deleted < at)
+    }
+
+    /// The same for what is only known by its workspace and session.
+    pub(super) fn spares_session(&self, session: &SessionId, at: usize) -> bool {
+        self.sessions.get(session).is_none_or(|deleted| *deleted < at)
+    }
+}
+
+/// The rows of one kind: as they were loaded, and as the ops so far have left them.
+pub(super) struct Rows<K, V> {
+    loaded: HashMap<K, V>,
+    touched: IndexMap<K, Touched<V>>,
+}
+
+struct Touched<V> {
+    row: Option<V>,
+    /// The op that wrote it first, or anew after a deletion.
+    at: usize,
+    /// Whether an op of this batch deleted the row by name, so that its successor is another row.
+    deleted: bool,
+}
+
+/// What became of one row in the end.
+pub(super) enum Fate<K, V> {
+    /// The stored row goes.
+    Delete(K),
+    /// The row is to be put; `replaces` if the stored one must be deleted first.
+    Put { key: K, row: V, new: bool, replaces: bool },
+}
+
+impl<K: Eq + Hash + Clone, V: Belongs + Clone> Rows<K, V> {
+    pub(super) fn new(loaded: HashMap<K, V>) -> Self {
+        Self { loaded, touched: IndexMap::new() }
+    }
+
+    /// The row as the next op sees it.
+    pub(super) fn get(&self, key: &K, wide: &Wide) -> Option<&V> {
+        match self.touched.get(key) {
+            Some(touched) => touched.row.as_ref().filter(|row| wide.spares(*row, touched.at)),
+            None => self.loaded.get(key).filter(|row| wide.spares(*row, 0)),
+        }
+    }
+
+    /// The row, to be changed by op `at`.
+    pub(super) fn get_mut(&mut self, key: &K, wide: &Wide, at: usize) -> Option<&mut V> {
+        if !self.touched.contains_key(key) {
+            let row = self.loaded.get(key).filter(|row| wide.spares(*row, 0))?.clone();
+            self.set(key.clone(), row, at);
+        }
+        let touched = self.touched.get_mut(key)?;
+        let first = touched.at;
+        touched.row.as_mut().filter(|row| wide.spares(&**row, first))
+    }
+
+    /// Writes a row.
+    pub(super) fn set(&mut self, key: K, row: V, at: usize) {
+        let deleted = self.touched.get(&key).is_some_and(|t| t.deleted);
+        // A row that comes after a deletion takes its place in the order of this op, not of the
+        // one that first named it.
+        if deleted {
+            self.touched.shift_remove(&key);
+        }
+        self.touched.insert(key, Touched { row: Some(row), at, deleted });
+    }
+
+    /// Deletes a row by name.
+    pub(super) fn remove(&mut self, key: &K, at: usize) {
+        let gone = Touched { row: None, at, deleted: true };
+        self.touched.insert(key.clone(), gone);
+    }
+
+    /// What became of the rows that were touched, in the order in which they were.
+    pub(super) fn fates(self, wide: &Wide) -> Vec<Fate<K, V>> {
+        let Self { loaded, touched } = self;
+        let fate = |(key, touched): (K, Touched<V>)| {
+            let stored = loaded.get(&key).is_some_and(|row| wide.spares(row, 0));
+            match touched.row.filter(|row| wide.spares(row, touched.at)) {
+                Some(row) => {
+                    let replaces = stored && touched.deleted;
+                    Some(Fate::Put { key, row, new: !stored || replaces, replaces })
+                }
+                None => stored.then_some(Fate::Delete(key)),
+            }
+        };
+        touched.into_iter().filter_map(fate).collect()
+    }
+}

@@ -1,0 +1,224 @@
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::{Writer, timeout::within};
+use crate::{
+    Clock, Error, ErrorKind, Feed, Receipt, Result,
+    decide::{Prepared, decide},
+};
+
+/// How many batches, and how many bytes of text, are committed as one transaction at most. Past
+/// that a larger group saves nothing more, and those at its front would wait for those at its end.
+const GROUP_BATCHES: usize = 1_024;
+const GROUP_BYTES: usize = 16 << 20;
+
+/// How many events a slow subscriber may lag behind before it misses some.
+const FEED_EVENTS: usize = 1_024;
+
+enum Job<W> {
+    Commit(Waiting),
+    Task(Box<dyn FnOnce(&mut W) + Send>),
+    Close(oneshot::Sender<()>),
+}
+
+struct Waiting {
+    prepared: Prepared,
+    reply: oneshot::Sender<Result<Receipt>>,
+}
+
+/// The writer thread. It commits all batches that wait as one transaction; an idle writer commits at
+/// once.
+pub(super) struct Group<W> {
+    jobs: mpsc::Sender<Job<W>>,
+    feed: broadcast::Sender<Arc<Receipt>>,
+    patience: Duration,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl<W: Writer> Group<W> {
+    /// Starts the thread. `queue` jobs may wait; the next waits `patience` long for a place.
+    pub(super) fn start(
+        writer: W,
+        clock: Arc<dyn Clock>,
+        queue: usize,
+        patience: Duration,
+    ) -> Result<Self> {
+        let (jobs, queue) = mpsc::channel(queue.max(1));
+        let feed = broadcast::Sender::new(FEED_EVENTS);
+        let thread = Thread { writer, clock, feed: feed.clone() };
+        let thread = thread::Builder::new()
+            .name("memkeep-writer".to_owned())
+            .spawn(move || thread.run(queue))
+            .map_err(|e| Error::new(ErrorKind::Unexpected, "no writer thread").caused_by(e))?;
+        Ok(Self { jobs, feed, patience, thread: Mutex::new(Some(thread)) })
+    }
+
+    async fn send(&self, job: Job<W>) -> Result<()> {
+        within(self.patience, "the writer's queue", self.jobs.send(job))
+            .await?
+            .map_err(|_| Error::closed())
+    }
+
+    /// Commits a batch. Dropping the future leaves the batch committed whole or not at all.
+    pub(super) async fn commit(&self, prepared: Prepared) -> Result<Receipt> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Commit(Waiting { prepared, reply })).await?;
+        answer.await.map_err(|_| Error::closed())?
+    }
+
+    /// Runs `task` on the writer thread, after the batches that came before it.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&mut W) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let task = move |writer: &mut W| {
+            // Nobody waits any more if the caller dropped its future.
+            let _ = reply.send(task(writer));
+        };
+        self.send(Job::Task(Box::new(task))).await?;
+        answer.await.map_err(|_| Error::closed())?
+    }
+
+    pub(super) fn subscribe(&self) -> Feed {
+        Feed::new(self.feed.subscribe())
+    }
+
+    /// Ends the thread after the jobs that came before; the engine is closed when this returns.
+    pub(super) async fn close(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        if self.jobs.send(Job::Close(reply)).await.is_ok() {
+            // The thread drops the sender unanswered only when it is ending already.
+            let _ = answer.await;
+        }
+        self.join();
+        Ok(())
+    }
+
+    fn join(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the thread has been reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<W> Drop for Group<W> {
+    /// Lets go of the engine before the handle is gone: a file can be opened again at once.
+    fn drop(&mut self) {
+        let (jobs, _) = mpsc::channel(1);
+        self.jobs = jobs;
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Thread<W> {
+    writer: W,
+    clock: Arc<dyn Clock>,
+    feed: broadcast::Sender<Arc<Receipt>>,
+}
+
+impl<W: Writer> Thread<W> {
+    fn run(mut self, mut queue: mpsc::Receiver<Job<W>>) {
+        let mut held = None;
+        while let Some(job) = held.take().or_else(|| queue.blocking_recv()) {
+            match job {
+                Job::Task(task) => task(&mut self.writer),
+                Job::Commit(first) => {
+                    let mut bytes = first.prepared.bytes();
+                    let mut group = vec![first];
+                    while group.len() < GROUP_BATCHES && bytes < GROUP_BYTES {
+                        match queue.try_recv() {
+                            Ok(Job::Commit(next)) => {
+                                bytes += next.prepared.bytes();
+                                group.push(next);
+                            }
+                            Ok(other) => {
+                                held = Some(other);
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    self.group(group);
+                }
+                Job::Close(reply) => {
+                    drop(queue);
+                    drop(self.writer);
+                    let _ = reply.send(());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// If the engine fails, nobody in the group is acknowledged; each is then tried alone, so that
+    /// one batch that the engine cannot take does not fail its neighbours.
+    fn group(&mut self, group: Vec<Waiting>) {
+        match self.transaction(&group) {
+            Ok(answers) => {
+                for (waiting, answer) in group.into_iter().zip(answers) {
+                    self.answer(waiting.reply, answer);
+                }
+            }
+            Err(error) if group.len() == 1 => {
+                for waiting in group {
+                    self.answer(waiting.reply, Err(error.clone()));
+                }
+            }
+            Err(_) => {
+                for waiting in group {
+                    self.group(vec![waiting]);
+                }
+            }
+        }
+    }
+
+    fn answer(&self, reply: oneshot::Sender<Result<Receipt>>, answer: Result<Receipt>) {
+        if self.feed.receiver_count() > 0
+            && let Ok(receipt) = &answer
+        {
+            // An error only says that the last subscriber has gone meanwhile.
+            let _ = self.feed.send(Arc::new(receipt.clone()));
+        }
+        let _ = reply.send(answer);
+    }
+
+    /// One transaction: the answer to each batch, or the engine's failure, with nothing stored.
+    fn transaction(&mut self, group: &[Waiting]) -> Result<Vec<Result<Receipt>>> {
+        let during = |e: Error| e.during("commit");
+        self.writer.begin().map_err(during)?;
+        let answers = self.decide_all(group).and_then(|answers| {
+            self.writer.commit()?;
+            Ok(answers)
+        });
+        answers.map_err(|error| {
+            self.writer.rollback();
+            during(error)
+        })
+    }
+
+    fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Result<Receipt>>> {
+        let mut answers = Vec::with_capacity(group.len());
+        for Waiting { prepared, .. } in group {
+            let loaded = self.writer.load(&prepared.needs())?;
+            answers.push(match decide(prepared, loaded, self.clock.now()) {
+                Ok(decision) => {
+                    self.writer.apply(&decision.changes)?;
+                    Ok(decision.receipt)
+                }
+                Err(refused) => Err(refused),
+            });
+        }
+        Ok(answers)
+    }
+}

@@ -1,0 +1,198 @@
+//! Recall and find over records: which record is what document, and who passes the filters. The
+//! scoring itself is [`crate::recall`].
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use crate::{
+    Backend, Episode, EpisodicBackend, Error, FindTurns, Hit, Note, RecallQuery, Record,
+    RecordKind, ReflectiveStore, Result, SessionStore, Timestamp, Turn, maintain,
+    recall::{Analyzer, Document, Ranked, Ranker, Substring},
+};
+
+/// A kind of record that recall ranks.
+pub(crate) trait Recallable: Sized + Send {
+    const KIND: RecordKind;
+    type Id: Send;
+
+    fn of(record: Record) -> Option<Self>;
+    fn id(&self) -> Self::Id;
+    fn created_at(&self) -> Timestamp;
+    /// Shows the record to `f` as a document; it is eligible if it passes its kind's own filters.
+    fn document(&self, query: &RecallQuery, f: impl FnOnce(Document<'_>));
+}
+
+/// How a backend gives back what recall found.
+#[async_trait::async_trait]
+pub(crate) trait Fetch<T: Recallable>: Backend {
+    async fn fetch(&self, query: &RecallQuery, id: &T::Id) -> Result<Option<T>>;
+}
+
+macro_rules! recallable {
+    ($($ty:ident $id:ty, $store:ident.$get:ident, |$record:ident, $query:ident| $document:expr;)*) => {$(
+        impl Recallable for $ty {
+            const KIND: RecordKind = RecordKind::$ty;
+            type Id = $id;
+
+            fn of(record: Record) -> Option<Self> {
+                match record {
+                    Record::$ty(record) => Some(record),
+                    _ => None,
+                }
+            }
+
+            fn id(&self) -> $id {
+                self.id.clone()
+            }
+
+            fn created_at(&self) -> Timestamp {
+                self.created_at
+            }
+
+            fn document(&self, $query: &RecallQuery, f: impl FnOnce(Document<'_>)) {
+                let $record = self;
+                f($document)
+            }
+        }
+
+        #[async_trait::async_trait]
+        impl<B: $store + ?Sized> Fetch<$ty> for B {
+            async fn fetch(&self, query: &RecallQuery, id: &$id) -> Result<Option<$ty>> {
+                self.$get(&query.scope, id).await
+            }
+        }
+    )*};
+}
+
+recallable! {
+    Episode crate::EpisodeId, EpisodicBackend.episode, |episode, query| Document {
+        text: &[&episode.problem, &episode.summary],
+        created_at: episode.created_at.as_micros(),
+        open: episode.open,
+        session: None,
+        eligible: query.open.is_none_or(|open| open == episode.open),
+    };
+    Turn crate::TurnId, SessionStore.turn, |turn, query| Document {
+        text: &[&turn.content],
+        created_at: turn.created_at.as_micros(),
+        open: false,
+        session: Some((turn.session.as_str(), turn.index)),
+        eligible: query.role.as_ref().is_none_or(|role| *role == turn.role)
+            && query.tag.as_ref().is_none_or(|tag| turn.tags.contains_key(tag))
+            && query.session.as_ref().is_none_or(|session| *session == turn.session),
+    };
+    Note crate::NoteId, ReflectiveStore.note, |note, query| Document {
+        text: &[&note.text],
+        created_at: note.created_at.as_micros(),
+        open: false,
+        session: None,
+        eligible: query.source.as_ref().is_none_or(|source| note.sources.contains(source)),
+    };
+}
+
+/// The ranking of one query, fed record by record in order of insertion.
+pub(crate) struct Ranking<'q, T: Recallable> {
+    query: &'q RecallQuery,
+    ranker: Ranker<T::Id>,
+}
+
+impl<'q, T: Recallable> Ranking<'q, T> {
+    pub(crate) fn new(query: &'q RecallQuery) -> Self {
+        let scorer = query.scorer_for(T::KIND);
+        let ranker = Ranker::new(&query.text, scorer, query.k, &Analyzer::default());
+        Self { query, ranker }
+    }
+
+    pub(crate) fn add(&mut self, record: Record) {
+        let (query, ranker) = (self.query, &mut self.ranker);
+        let Some(record) = T::of(record) else { return };
+        let at = record.created_at();
+        let in_time = query.since.is_none_or(|t| at >= t) && query.until.is_none_or(|t| at < t);
+        let id = record.id();
+        record.document(query, |document| {
+            let eligible = document.eligible && in_time;
+            ranker.add(id, &Document { eligible, ..document });
+        });
+    }
+
+    pub(crate) fn finish(self) -> Vec<Ranked<T::Id>> {
+        self.ranker.finish()
+    }
+}
+
+/// Recall over plain reads. A record that is deleted meanwhile is left out.
+pub(crate) async fn recall<T, B>(backend: &B, query: &RecallQuery) -> Result<Vec<Hit<T>>>
+where
+    T: Recallable,
+    B: Fetch<T> + ?Sized,
+{
+    let mut ranking = Ranking::<T>::new(query);
+    maintain::each(backend, T::KIND, &query.scope, |record| ranking.add(record)).await?;
+    let mut hits = Vec::new();
+    for Ranked { key, score } in ranking.finish() {
+        if let Some(record) = backend.fetch(query, &key).await? {
+            hits.push(Hit { score, record });
+        }
+    }
+    Ok(hits)
+}
+
+/// What a find looks for, checked.
+pub(crate) struct Finder<'q> {
+    find: &'q FindTurns,
+    needle: Substring,
+}
+
+impl<'q> Finder<'q> {
+    pub(crate) fn new(find: &'q FindTurns) -> Result<Self> {
+        if find.text.is_empty() {
+            return Err(Error::invalid("text", "an empty text is in every turn"));
+        }
+        Ok(Self { find, needle: Substring::new(&find.text) })
+    }
+
+    pub(crate) fn matches(&self, turn: &Turn) -> bool {
+        self.find.role.as_ref().is_none_or(|role| *role == turn.role)
+            && self.needle.matches(&turn.content)
+    }
+}
+
+/// Find over plain reads: keeps the newest `limit` matches in a heap.
+pub(crate) async fn find<B: SessionStore + ?Sized>(
+    backend: &B,
+    find: &FindTurns,
+) -> Result<Vec<Turn>> {
+    struct Found(Reverse<Timestamp>, usize, Turn);
+    impl Ord for Found {
+        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+            (self.0, self.1).cmp(&(other.0, other.1))
+        }
+    }
+    impl PartialOrd for Found {
+        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl PartialEq for Found {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other).is_eq()
+        }
+    }
+    impl Eq for Found {}
+
+    let finder = Finder::new(find)?;
+    let mut newest = BinaryHeap::new();
+    let mut position = 0;
+    maintain::each(backend, RecordKind::Turn, &find.scope, |record| {
+        if let Record::Turn(turn) = record
+            && finder.matches(&turn)
+        {
+            position += 1;
+            newest.push(Found(Reverse(turn.created_at), position, turn));
+            if newest.len() > find.limit {
+                newest.pop();
+            }
+        }
+    })
+    .await?;
+    Ok(newest.into_sorted_vec().into_iter().map(|found| found.2).collect())
+}

@@ -1,0 +1,44 @@
+use async_trait::async_trait;
+
+use super::Backend;
+use crate::{
+    Deleted, Episode, EpisodeId, EpisodeRevision, Hit, ListEpisodes, NewEpisode, Op, Page,
+    RecallQuery, Result, Scope, search,
+};
+
+/// Episodes: problems and what came of them.
+#[async_trait]
+pub trait EpisodicBackend: Backend {
+    /// The episode `id`, if it is in scope.
+    async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>>;
+
+    /// Episodes by created_at, then insertion.
+    async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>>;
+
+    /// The episodes that fit a question best. See [`RecallQuery`].
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
+        search::recall(self, query).await
+    }
+
+    /// Commits [`Op::AddEpisode`].
+    async fn add_episode(&self, episode: NewEpisode) -> Result<Episode> {
+        self.commit_one(episode.into()).await?.into_episode()
+    }
+
+    /// Commits [`Op::ReviseEpisode`].
+    async fn revise_episode(&self, revision: EpisodeRevision) -> Result<Episode> {
+        self.commit_one(revision.into()).await?.into_episode()
+    }
+
+    /// Commits [`Op::SetEpisodeOpen`].
+    async fn set_episode_open(&self, id: &EpisodeId, open: bool) -> Result<Episode> {
+        let episode = id.clone();
+        self.commit_one(Op::SetEpisodeOpen { episode, open }).await?.into_episode()
+    }
+
+    /// Commits [`Op::DeleteEpisode`].
+    async fn delete_episode(&self, id: &EpisodeId) -> Result<Deleted> {
+        let op = Op::DeleteEpisode { episode: id.clone(), closed_before: None };
+        self.commit_one(op).await?.into_deleted()
+    }
+}

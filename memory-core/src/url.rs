@@ -1,0 +1,103 @@
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use percent_encoding::percent_decode_str;
+
+use crate::{Error, Result};
+
+/// The parts of a store's URL: `sqlite:agent.db?synchronous=normal`, `inmem:`.
+///
+/// The scheme picks the backend. What follows the colon, up to a `?`, is the backend's own: for
+/// embedded ones a path, taken as it is (a `?`, `%` or `#` in it is written percent-encoded).
+/// Parameters are `name=value`, joined by `&`, percent-encoded where needed.
+///
+/// `Debug` and `Display` leave out what stands before an `@`, and all parameters: they may hold
+/// secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl {
+    scheme: String,
+    rest: String,
+    parameters: Vec<(String, String)>,
+}
+
+impl StoreUrl {
+    /// The backend's name, in lower case.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// What stands between the scheme's colon and the parameters, percent-decoded. A leading `//`
+    /// of an empty host is dropped: `sqlite:///a/b` and `sqlite:/a/b` are the same.
+    pub fn path(&self) -> Result<String> {
+        let path = match self.rest.strip_prefix("//") {
+            Some(path) if path.starts_with('/') => path,
+            _ => &self.rest,
+        };
+        decode(path)
+    }
+
+    /// What stands between the scheme's colon and the parameters, as it was written.
+    pub fn rest(&self) -> &str {
+        &self.rest
+    }
+
+    /// The parameters in the order given.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// `InvalidArgument`: the parameter `name` is not known to the backend.
+    pub fn unknown_parameter(&self, name: &str) -> Error {
+        Error::invalid("url", format_args!("{} takes no parameter `{name}`", self.scheme))
+    }
+}
+
+fn decode(text: &str) -> Result<String> {
+    percent_decode_str(text)
+        .decode_utf8()
+        .map(Cow::into_owned)
+        .map_err(|e| Error::invalid("url", "not UTF-8 after percent-decoding").caused_by(e))
+}
+
+impl FromStr for StoreUrl {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (scheme, rest) =
+            text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(|| {
+                Error::invalid("url", "a store is named as SCHEME:REST, such as sqlite:agent.db")
+            })?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let parameters = query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                Ok((decode(name)?, decode(value)?))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { scheme: scheme.to_ascii_lowercase(), rest: rest.to_owned(), parameters })
+    }
+}
+
+/// Two letters at least, so that a Windows path (`C:\agent.db`) is not taken for a URL.
+fn is_scheme(text: &str) -> bool {
+    text.len() > 1
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = match self.rest.rsplit_once('@') {
+            Some((before, after)) if before.starts_with("//") => format!("//…@{after}"),
+            _ => self.rest.clone(),
+        };
+        write!(f, "{}:{shown}", self.scheme)
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({self})")
+    }
+}

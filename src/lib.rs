@@ -1,0 +1,3 @@
+//! Memory for AI agents.
+
+pub use memkeep_core::*;
