@@ -61,7 +61,7 @@ query! {
 }
 
 query! {
-    /// Episodes by created_at, then insertion.
+    /// Episodes by `created_at`, then insertion.
     ListEpisodes {
         ---
         /// What is seen.
@@ -76,7 +76,7 @@ query! {
 }
 
 query! {
-    /// Notes by created_at, then insertion.
+    /// Notes by `created_at`, then insertion.
     ListNotes {
         ---
         /// What is seen.
@@ -191,7 +191,7 @@ query! {
 
 query! {
     /// A question to memory: any text, no syntax. What it returns is ranked, best first; ties by
-    /// created_at, newest first, then insertion. Filters apply before `k`.
+    /// `created_at`, newest first, then insertion. Filters apply before `k`.
     RecallQuery {
         /// The question.
         text: String,

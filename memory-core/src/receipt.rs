@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// How long a batch's idempotency key is honoured.
-pub const RECEIPT_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub const RECEIPT_RETENTION: Duration = Duration::from_hours(7 * 24);
 
 /// What a batch did: one outcome an op, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ pub enum Mark {
         workspace: Workspace,
         /// Its index in the session, place in the audit chain, or version; else 0.
         index: u64,
-        /// Its created_at.
+        /// Its `created_at`.
         created_at: Timestamp,
         /// An audit record's hash; else absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]

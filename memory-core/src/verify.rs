@@ -228,8 +228,8 @@ impl Verifier {
         let stored = tally.stored;
         for (what, indexes) in [("turns", &mut tally.turns), ("steps", &mut tally.steps)] {
             indexes.sort_unstable();
-            if let Some(pair) = indexes.windows(2).find(|pair| pair[0] == pair[1]) {
-                let message = format!("two {what} have the index {}", pair[0]);
+            if let Some([index, _]) = indexes.windows(2).find(|pair| pair[0] == pair[1]) {
+                let message = format!("two {what} have the index {index}");
                 self.wrong(RecordKind::Session, &stored.id, message);
             }
         }

@@ -35,7 +35,7 @@ impl Decider {
         if fresh {
             self.added(&key.workspace, ONE_STATE);
         }
-        self.states.set(key, slot_of(&entry), self.at);
+        self.states.put(key, slot_of(&entry), &self.wide, self.at);
         let mark = Mark::Created {
             id: entry.key.clone(),
             workspace: entry.workspace.clone(),
@@ -62,7 +62,7 @@ impl Decider {
         let bare =
             StateSlot { value: None, expires_at: None, updated_at: self.now, ..slot.clone() };
         self.removed(&key.workspace, ONE_STATE);
-        self.states.set(key, bare, self.at);
+        self.states.put(key, bare, &self.wide, self.at);
         Ok(deleted(Deleted { existed, counts: ONE_STATE }))
     }
 

@@ -1,6 +1,7 @@
-use std::{collections::HashMap, hash::Hash};
-
-use indexmap::IndexMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
+};
 
 use super::Stored;
 use crate::{AuditRecord, Episode, Note, Session, SessionId, StateSlot, Step, Turn, Workspace};
@@ -49,7 +50,7 @@ impl<T: Belongs> Belongs for Stored<T> {
 /// was decided, counted from 1.
 #[derive(Default)]
 pub(super) struct Wide {
-    pub(super) workspaces: IndexMap<Workspace, usize>,
+    pub(super) workspaces: BTreeMap<Workspace, usize>,
     pub(super) sessions: HashMap<SessionId, usize>,
 }
 
@@ -70,7 +71,7 @@ impl Wide {
 /// The rows of one kind: as they were loaded, and as the ops so far have left them.
 pub(super) struct Rows<K, V> {
     loaded: HashMap<K, V>,
-    touched: IndexMap<K, Touched<V>>,
+    touched: HashMap<K, Touched<V>>,
 }
 
 struct Touched<V> {
@@ -91,7 +92,7 @@ pub(super) enum Fate<K, V> {
 
 impl<K: Eq + Hash + Clone, V: Belongs + Clone> Rows<K, V> {
     pub(super) fn new(loaded: HashMap<K, V>) -> Self {
-        Self { loaded, touched: IndexMap::new() }
+        Self { loaded, touched: HashMap::new() }
     }
 
     /// The row as the next op sees it.
@@ -113,15 +114,18 @@ impl<K: Eq + Hash + Clone, V: Belongs + Clone> Rows<K, V> {
         touched.row.as_mut().filter(|row| wide.spares(&**row, first))
     }
 
-    /// Writes a row.
+    /// Writes a row that was not there.
     pub(super) fn set(&mut self, key: K, row: V, at: usize) {
-        let deleted = self.touched.get(&key).is_some_and(|t| t.deleted);
-        // A row that comes after a deletion takes its place in the order of this op, not of the
-        // one that first named it.
-        if deleted {
-            self.touched.shift_remove(&key);
-        }
+        let deleted = self.touched.get(&key).is_some_and(|touched| touched.deleted);
         self.touched.insert(key, Touched { row: Some(row), at, deleted });
+    }
+
+    /// Writes a row, over the one that is there if one is.
+    pub(super) fn put(&mut self, key: K, row: V, wide: &Wide, at: usize) {
+        match self.get_mut(&key, wide, at) {
+            Some(there) => *there = row,
+            None => self.set(key, row, at),
+        }
     }
 
     /// Deletes a row by name.
@@ -130,9 +134,11 @@ impl<K: Eq + Hash + Clone, V: Belongs + Clone> Rows<K, V> {
         self.touched.insert(key.clone(), gone);
     }
 
-    /// What became of the rows that were touched, in the order in which they were.
+    /// What became of the rows that were touched; new ones in the order in which they were written.
     pub(super) fn fates(self, wide: &Wide) -> Vec<Fate<K, V>> {
         let Self { loaded, touched } = self;
+        let mut touched: Vec<_> = touched.into_iter().collect();
+        touched.sort_unstable_by_key(|(_, touched)| touched.at);
         let fate = |(key, touched): (K, Touched<V>)| {
             let stored = loaded.get(&key).is_some_and(|row| wide.spares(row, 0));
             match touched.row.filter(|row| wide.spares(row, touched.at)) {

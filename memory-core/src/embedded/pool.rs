@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::{Engine, Reader, View, timeout::within};
 use crate::{Error, ErrorKind, Result};
 
+type Idle<R> = Arc<Mutex<Vec<mpsc::Sender<Task<R>>>>>;
 type Task<R> = Box<dyn FnOnce(Result<&mut R>) + Send>;
 
 /// A bounded set of reader threads, each with a reader of its own, started when first needed.
@@ -17,7 +18,7 @@ pub(super) struct Pool<E: Engine> {
     /// A permit is the right to use a reader; closed with the pool.
     permits: Arc<Semaphore>,
     size: u32,
-    idle: Arc<Mutex<Vec<mpsc::Sender<Task<E::Reader>>>>>,
+    idle: Idle<E::Reader>,
     patience: Duration,
 }
 

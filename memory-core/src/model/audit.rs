@@ -67,7 +67,7 @@ pub struct AuditRecord {
 impl AuditRecord {
     /// The hash that the record must have after one whose hash is `previous` (all zeros before the
     /// first): SHA-256 over `previous`, then id, workspace, action, decision and the canonical
-    /// JSON of detail, each as UTF-8 after its length (u64, big-endian), then created_at in
+    /// JSON of detail, each as UTF-8 after its length (u64, big-endian), then `created_at` in
     /// microseconds (i64) and seq (u64), big-endian.
     pub fn expected_hash(&self, previous: &Hash) -> Hash {
         let mut sha = Sha256::new();

@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use rust_stemmers::Stemmer;
@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::fold::{fold_accents, fold_case};
 use super::irregular;
 use super::language::Language;
+use super::speech::{asks, speaker_label};
 use super::stop_words;
 use super::token::{Token, TokenKind, for_each_token};
 
@@ -34,6 +35,11 @@ pub struct DocumentTerms {
     pub length: u64,
     /// How often each term occurs.
     pub counts: BTreeMap<String, u32>,
+    /// Those of its terms that name the speaker, if its first part begins like a line of a
+    /// transcript (`Anna: …`). [`Scorer::Context`](super::Scorer::Context) weighs them.
+    pub label: BTreeSet<String>,
+    /// Whether a part of it ends with a question, for the same purpose.
+    pub asks: bool,
 }
 
 impl Analyzer {
@@ -52,7 +58,7 @@ impl Analyzer {
     /// The terms of a document made of `parts`, with their counts.
     #[must_use]
     pub fn document_terms(&self, parts: &[&str]) -> DocumentTerms {
-        let mut terms = DocumentTerms::default();
+        let mut terms = DocumentTerms { asks: asks(parts), ..DocumentTerms::default() };
         for part in parts {
             for_each_token(&compose(part), &mut |token| {
                 terms.length += token.length();
@@ -62,6 +68,13 @@ impl Analyzer {
                     } else {
                         terms.counts.insert(term.to_owned(), 1);
                     }
+                });
+            });
+        }
+        if let Some(label) = parts.first().and_then(|part| speaker_label(part)) {
+            for_each_token(&compose(label), &mut |token| {
+                self.for_each_term(token, &mut |term| {
+                    terms.label.insert(term.to_owned());
                 });
             });
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::fold::fold_case;
@@ -38,7 +39,7 @@ pub(super) fn for_each_overlap_token(text: &str, emit: &mut impl FnMut(&str)) {
         for_each_reference_token(&text.to_ascii_lowercase(), emit);
     } else {
         for_each_reference_token(&text.to_lowercase(), emit);
-        for_each_unicode_token(&fold_case(text), emit);
+        for_each_unicode_token(&text.nfc().collect::<String>(), emit);
     }
 }
 
@@ -63,15 +64,15 @@ fn for_each_reference_token(lowered: &str, emit: &mut impl FnMut(&str)) {
     }
 }
 
-fn for_each_unicode_token(folded: &str, emit: &mut impl FnMut(&str)) {
-    let mut rest = folded;
+fn for_each_unicode_token(composed: &str, emit: &mut impl FnMut(&str)) {
+    let mut rest = composed;
     while !rest.is_empty() {
         let (run, after) = split_run(rest, true);
-        for_each_gram(run, &mut *emit);
+        for_each_gram(run, |gram| emit(&fold_case(gram)));
         let (other, after) = split_run(after, false);
         for word in other.unicode_words() {
             if word.chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
-                emit(word);
+                emit(&fold_case(word));
             }
         }
         rest = after;

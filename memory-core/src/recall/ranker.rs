@@ -1,5 +1,6 @@
 use super::analyzer::Analyzer;
 use super::bm25_ranker::Bm25Ranker;
+use super::context_ranker::ContextRanker;
 use super::document::Document;
 use super::overlap_ranker::OverlapRanker;
 use super::ranked::Ranked;
@@ -16,6 +17,7 @@ pub struct Ranker<K> {
 enum Inner<K> {
     Overlap(OverlapRanker<K>),
     Bm25(Bm25Ranker<K>),
+    Context(ContextRanker<K>),
 }
 
 impl<K> Ranker<K> {
@@ -26,7 +28,8 @@ impl<K> Ranker<K> {
         Self {
             inner: match scorer {
                 Scorer::Overlap => Inner::Overlap(OverlapRanker::new(query, k)),
-                Scorer::Bm25 | Scorer::Context => Inner::Bm25(Bm25Ranker::new(query, k, analyzer)),
+                Scorer::Bm25 => Inner::Bm25(Bm25Ranker::new(query, k, analyzer)),
+                Scorer::Context => Inner::Context(ContextRanker::new(query, k, analyzer)),
             },
         }
     }
@@ -37,6 +40,7 @@ impl<K> Ranker<K> {
         match &mut self.inner {
             Inner::Overlap(ranker) => ranker.add(key, document),
             Inner::Bm25(ranker) => ranker.add(key, document),
+            Inner::Context(ranker) => ranker.add(key, document),
         }
     }
 
@@ -46,6 +50,7 @@ impl<K> Ranker<K> {
         match self.inner {
             Inner::Overlap(ranker) => ranker.finish(),
             Inner::Bm25(ranker) => ranker.finish(),
+            Inner::Context(ranker) => ranker.finish(),
         }
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn for_each_token(text: &str, emit: &mut impl FnMut(Token<'_>)) {
             let (run, after) = split_run(rest, true);
             emit_grams(run, emit);
             rest = after;
+        } else if let Some(end) = plain_word(rest) {
+            emit(Token { text: &rest[..end], kind: TokenKind::Word });
+            rest = &rest[end..];
         } else if c.is_alphanumeric() {
             rest = Chain::default().read(rest, emit);
         } else {
@@ -52,6 +55,16 @@ pub(super) fn for_each_token(text: &str, emit: &mut impl FnMut(Token<'_>)) {
             rest = after;
         }
     }
+}
+
+/// Length of the ASCII word at the start of `text` if it plainly is not part of a compound: most
+/// words are, and need no buffers.
+fn plain_word(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let first = usize::from(bytes[0].is_ascii_alphabetic());
+    let end = first + bytes[first..].iter().take_while(|b| b.is_ascii_lowercase()).count();
+    let ends_word = |at: usize| bytes.get(at).is_none_or(|b| b" \n\t\r,;!?()\"".contains(b));
+    (end > 0 && (ends_word(end) || bytes[end] == b'.' && ends_word(end + 1))).then_some(end)
 }
 
 fn emit_grams(run: &str, emit: &mut impl FnMut(Token<'_>)) {

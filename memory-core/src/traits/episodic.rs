@@ -12,7 +12,7 @@ pub trait EpisodicBackend: Backend {
     /// The episode `id`, if it is in scope.
     async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>>;
 
-    /// Episodes by created_at, then insertion.
+    /// Episodes by `created_at`, then insertion.
     async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>>;
 
     /// The episodes that fit a question best. See [`RecallQuery`].

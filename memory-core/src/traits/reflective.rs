@@ -13,7 +13,7 @@ pub trait ReflectiveStore: Backend {
     /// The note `id`, if it is in scope.
     async fn note(&self, scope: &Scope, id: &NoteId) -> Result<Option<Note>>;
 
-    /// Notes by created_at, then insertion.
+    /// Notes by `created_at`, then insertion.
     async fn notes(&self, list: &ListNotes) -> Result<Page<Note>>;
 
     /// The entry under `key`, if there is one and it has not expired.

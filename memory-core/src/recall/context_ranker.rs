@@ -1,0 +1,179 @@
+use std::collections::HashMap;
+
+use super::analyzer::Analyzer;
+use super::context::{self, CANDIDATES, REACH, Turn};
+use super::document::Document;
+use super::ranked::{Entry, Ranked, first_k};
+use super::speech::asks;
+use super::statistics::Statistics;
+use super::term_counter::{TermCount, TermCounter};
+
+/// [`Scorer::Context`](super::Scorer::Context): holds a fixed-size record of every turn, since each
+/// may turn out to be a neighbour of a match, and the term counts of the matches.
+pub(super) struct ContextRanker<K> {
+    counter: TermCounter,
+    k: usize,
+    statistics: Statistics,
+    /// Session ids in the order of their appearance.
+    sessions: HashMap<Box<str>, u32>,
+    records: Vec<Record<K>>,
+    /// Of all records, one after the other.
+    counts: Vec<TermCount>,
+}
+
+struct Record<K> {
+    key: K,
+    created_at: i64,
+    position: u64,
+    length: u64,
+    place: Option<(u32, u64)>,
+    asks: bool,
+    eligible: bool,
+    /// Its stretch of `counts`.
+    counts: (usize, usize),
+}
+
+impl<K> ContextRanker<K> {
+    pub(super) fn new(query: &str, k: usize, analyzer: &Analyzer) -> Self {
+        let counter = TermCounter::new(query, analyzer);
+        Self {
+            k,
+            statistics: Statistics::new(counter.terms()),
+            counter,
+            sessions: HashMap::new(),
+            records: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, key: K, document: &Document<'_>) {
+        if self.k == 0 || self.counter.terms() == 0 {
+            return;
+        }
+        let begin = self.counts.len();
+        let (length, counts) = self.counter.count(document.text);
+        self.counts.extend(counts);
+        let position = self.statistics.documents;
+        self.statistics.add(length, &self.counts[begin..]);
+        let place = document.session.map(|(id, turn)| (self.session(id), turn));
+        if begin < self.counts.len() || place.is_some() {
+            self.records.push(Record {
+                key,
+                created_at: document.created_at,
+                position,
+                length,
+                place,
+                asks: asks(document.text),
+                eligible: document.eligible,
+                counts: (begin, self.counts.len()),
+            });
+        }
+    }
+
+    fn session(&mut self, id: &str) -> u32 {
+        if let Some(number) = self.sessions.get(id) {
+            return *number;
+        }
+        let number = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        self.sessions.insert(id.into(), number);
+        number
+    }
+
+    pub(super) fn finish(self) -> Vec<Ranked<K>> {
+        let weights = self.statistics.weights();
+        let counts_of = |record: &Record<K>| &self.counts[record.counts.0..record.counts.1];
+        let entry = |at: usize, score: f64| Entry {
+            key: at,
+            score,
+            created_at: self.records[at].created_at,
+            position: self.records[at].position,
+        };
+        let matches = (0..self.records.len())
+            .filter(|at| !counts_of(&self.records[*at]).is_empty())
+            .map(|at| {
+                let record = &self.records[at];
+                let counts = counts_of(record).iter();
+                entry(at, counts.map(|c| weights.weight(*c, record.length)).sum())
+            })
+            .collect();
+        let matches = first_k(matches, usize::MAX);
+        let (candidates, others) = matches.split_at(matches.len().min(CANDIDATES));
+
+        let members = self.members(candidates);
+        let turns: Vec<Turn<'_>> = members
+            .iter()
+            .map(|(place, at)| Turn {
+                place: *place,
+                length: self.records[*at].length,
+                counts: counts_of(&self.records[*at]),
+                asks: self.records[*at].asks,
+            })
+            .collect();
+        let mut best: Vec<Entry<usize>> = members
+            .iter()
+            .zip(context::scores(&turns, &weights))
+            .map(|((_, at), score)| entry(*at, score))
+            .collect();
+        best.extend(
+            candidates
+                .iter()
+                .filter(|c| self.records[c.key].place.is_none())
+                .map(|c| entry(c.key, c.score)),
+        );
+        let mut ranked = first_k(best, usize::MAX);
+
+        // Matches beyond the candidates follow in the order of BM25, none above what was re-ranked.
+        let mut listed = vec![false; self.records.len()];
+        for r in &ranked {
+            listed[r.key] = true;
+        }
+        let last = ranked.last().map_or(f64::INFINITY, |r| r.score);
+        ranked.extend(
+            others
+                .iter()
+                .filter(|other| !listed[other.key])
+                .map(|other| Ranked { key: other.key, score: other.score.min(last) }),
+        );
+
+        let mut keys: Vec<Option<K>> =
+            self.records.into_iter().map(|record| record.eligible.then_some(record.key)).collect();
+        ranked
+            .into_iter()
+            .filter_map(|Ranked { key: at, score }| {
+                keys[at].take().map(|key| Ranked { key, score })
+            })
+            .take(self.k)
+            .collect()
+    }
+
+    /// The candidates that are turns, with the turns within [`REACH`] of them, by place.
+    fn members(&self, candidates: &[Ranked<usize>]) -> Vec<((u32, u64), usize)> {
+        let mut wanted = vec![false; self.sessions.len()];
+        let mut is_candidate = vec![false; self.records.len()];
+        for candidate in candidates {
+            if let Some((session, _)) = self.records[candidate.key].place {
+                wanted[session as usize] = true;
+                is_candidate[candidate.key] = true;
+            }
+        }
+        let mut turns: Vec<((u32, u64), usize)> = self
+            .records
+            .iter()
+            .enumerate()
+            .filter_map(|(at, record)| record.place.map(|place| (place, at)))
+            .filter(|((session, _), _)| wanted[*session as usize])
+            .collect();
+        turns.sort_unstable();
+        let near = |a: &((u32, u64), usize), b: &((u32, u64), usize)| {
+            a.0.0 == b.0.0 && a.0.1.abs_diff(b.0.1) <= REACH
+        };
+        (0..turns.len())
+            .filter(|i| {
+                turns[i.saturating_sub(2)..turns.len().min(i + 3)]
+                    .iter()
+                    .any(|other| is_candidate[other.1] && near(other, &turns[*i]))
+            })
+            .map(|i| turns[i])
+            .collect()
+    }
+}

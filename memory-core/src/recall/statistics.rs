@@ -1,0 +1,59 @@
+use super::bm25;
+use super::term_counter::TermCount;
+
+/// Document count, total length and, by query term, document frequencies of what was searched.
+pub(super) struct Statistics {
+    pub(super) documents: u64,
+    total_length: u64,
+    frequencies: Vec<u64>,
+    label_frequencies: Vec<u64>,
+}
+
+/// What the statistics make of the query terms.
+pub(super) struct Weights {
+    idfs: Vec<f64>,
+    label_idfs: Vec<f64>,
+    average_length: f64,
+}
+
+impl Statistics {
+    pub(super) fn new(terms: usize) -> Self {
+        Self {
+            documents: 0,
+            total_length: 0,
+            frequencies: vec![0; terms],
+            label_frequencies: vec![0; terms],
+        }
+    }
+
+    pub(super) fn add(&mut self, length: u64, counts: &[TermCount]) {
+        self.documents += 1;
+        self.total_length += length;
+        for c in counts {
+            self.frequencies[c.term as usize] += 1;
+            self.label_frequencies[c.term as usize] += u64::from(c.label);
+        }
+    }
+
+    pub(super) fn weights(&self) -> Weights {
+        let idf = |frequency: &u64| bm25::idf(self.documents, *frequency);
+        Weights {
+            idfs: self.frequencies.iter().map(idf).collect(),
+            label_idfs: self.label_frequencies.iter().map(idf).collect(),
+            average_length: bm25::average_length(self.documents, self.total_length),
+        }
+    }
+}
+
+impl Weights {
+    /// BM25 weight of a term in a document of `length`.
+    pub(super) fn weight(&self, count: TermCount, length: u64) -> f64 {
+        let idf = self.idfs[count.term as usize];
+        bm25::weight(idf, count.count, length, self.average_length)
+    }
+
+    /// How rare it is that the term names the speaker; 0 where it does not.
+    pub(super) fn label_idf(&self, count: TermCount) -> f64 {
+        if count.label { self.label_idfs[count.term as usize] } else { 0.0 }
+    }
+}
