@@ -54,7 +54,8 @@ fn is_optional_mark(c: char, base: char) -> bool {
     match c {
         // General diacritics: accents in Latin and Greek; in Cyrillic only ё is written as е.
         '\u{300}'..='\u{36f}' => base < '\u{400}' || base == 'е',
-        // Hebrew points and Arabic vowel marks.
+        // Hebrew points and Arabic vowel marks; extended diacritics, enclosing marks, variation
+        // selectors.
         '\u{591}'..='\u{5bd}'
         | '\u{5bf}'
         | '\u{5c1}'
@@ -63,9 +64,8 @@ fn is_optional_mark(c: char, base: char) -> bool {
         | '\u{5c5}'
         | '\u{5c7}'
         | '\u{64b}'..='\u{652}'
-        | '\u{670}' => true,
-        // Extended diacritics, enclosing marks, variation selectors.
-        '\u{1ab0}'..='\u{1aff}'
+        | '\u{670}'
+        | '\u{1ab0}'..='\u{1aff}'
         | '\u{1dc0}'..='\u{1dff}'
         | '\u{20d0}'..='\u{20ff}'
         | '\u{fe00}'..='\u{fe0f}' => true,

@@ -16,7 +16,7 @@ const STOP_WORDS: [&str; 20] = [
 
 /// The distinct tokens by which [`Scorer::Overlap`](super::Scorer::Overlap) compares texts.
 ///
-/// - The tokens of MuseEngine's `MemoryStore`: the whole text lower-cased (full Unicode, as
+/// - The tokens of `MuseEngine`'s `MemoryStore`: the whole text lower-cased (full Unicode, as
 ///   Python's `str.lower`), then every leftmost-longest `[a-z][a-z0-9-]{2,}`, without its
 ///   twenty stop words. On ASCII text there are no others.
 /// - Each Unicode word (UAX #29) with a non-ASCII letter, in composed and case-folded form, of

@@ -27,7 +27,7 @@ pub(super) enum TokenKind {
 /// Calls `emit` with every token of `text`, in order, which should be in NFKC.
 ///
 /// - A *part* is a stretch of letters, digits and marks, cut where an identifier is: `camelCase`,
-///   `HTTPServer`, `sha256`, `10am`.
+///   `HTTPServer`, `sha256`, `64bit`.
 /// - A *name* is parts joined by nothing, `-` or `_`. Its whole form is closed up, so that
 ///   `e-mail` is `email` and `get_user_id` is `getUserId`; between digits the joint stays.
 ///   Trailing `+` and `#` make one more form: `C++`, `c#`.
@@ -182,10 +182,9 @@ impl Chain {
 
 /// Bytes of the first part of `run`, a non-empty stretch of word characters.
 fn part_length(run: &str) -> usize {
-    let mut chars = run.char_indices().peekable();
     let mut letters = 0;
     let mut previous = ' ';
-    while let Some((at, c)) = chars.next() {
+    for (at, c) in run.char_indices() {
         let tail = &run[at..];
         let boundary = at > 0
             && if previous.is_lowercase() && c.is_uppercase() {

@@ -40,7 +40,7 @@ fn sessions_may_interleave_and_indexes_may_have_gaps() {
         ("a", 1, "near"),
         ("a", u64::MAX, "far"),
     ];
-    assert_eq!(keys(&find(&turns, "telescope", 10)), [0, 4, 2][..2]);
+    assert_eq!(keys(&find(&turns, "telescope", 10)), [0, 4]);
 }
 
 #[test]

@@ -1,4 +1,6 @@
 //! Tests of recall through its public interface.
+// Scores are promised bit for bit.
+#![allow(clippy::float_cmp)]
 
 mod analyzer;
 mod context;

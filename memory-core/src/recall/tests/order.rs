@@ -24,7 +24,7 @@ fn the_limit_comes_after_the_filter() {
                 let eligible = key % 1000 == 999;
                 let text: &[&str] = if eligible { &["one word of many"] } else { &["strong word"] };
                 let session = Some(("s", key * 10));
-                ranker.add(key, &Document { eligible, session, ..document(text) });
+                ranker.add(key, &Document { session, eligible, ..document(text) });
             }
             assert_eq!(ranker.finish().len(), expected, "{scorer:?} {k}");
         }

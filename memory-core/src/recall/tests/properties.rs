@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{
-    Analyzer, Document, Language, Ranked, Ranker, Scorer, Substring, overlap_tokens,
+    Analyzer, Document, Language, Ranked, Ranker, Scorer, Substring, bm25, overlap_tokens,
 };
 use super::SCORERS;
 
@@ -121,7 +121,7 @@ proptest! {
         let average =
             bm25::average_length(analyzed.len() as u64, analyzed.iter().map(|d| d.length).sum());
         for hit in run(&documents, &query, Scorer::Bm25, usize::MAX) {
-            let mut score = 0.0;
+            let mut score = 0.0_f64;
             for term in &terms {
                 if let Some(count) = analyzed[hit.key].counts.get(term) {
                     let holders = analyzed.iter().filter(|d| d.counts.contains_key(term)).count();
