@@ -32,7 +32,8 @@ fn furnished() -> PlainStore {
 
 fn refusal(store: &PlainStore, op: Op) -> Error {
     let before = store.tables().clone();
-    let error = store.apply(Batch::from(op.clone())).expect_err(&format!("{op:?}"));
+    let shown = format!("{op:?}");
+    let error = store.apply(Batch::from(op)).expect_err(&shown);
     assert_eq!(*store.tables(), before, "a refused batch changed something");
     assert_eq!(error.get("op"), Some("0"));
     assert_eq!(error.operation(), Some("commit"));
@@ -321,7 +322,7 @@ fn a_receipt_is_given_again_for_the_same_batch_only() {
         .key("key");
     let receipt = store.apply(batch.clone()).unwrap();
     let tables = store.tables().clone();
-    store.clock.advance(Duration::from_secs(3_600));
+    store.clock.advance(Duration::from_hours(1));
     assert_eq!(store.apply(batch.clone()).unwrap(), receipt);
     assert_eq!(*store.tables(), tables);
 

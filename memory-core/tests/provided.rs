@@ -96,7 +96,7 @@ async fn pruning_takes_what_is_over_and_nothing_else() {
     store.done(PutState::new("goes", json!(1)).ttl(Duration::from_secs(1)));
     store.done(NewNote::new("a lesson stays"));
     store.apply(Batch::from(NewAudit::new("stays", "allow")).key("k")).unwrap();
-    store.clock.advance(RECEIPT_RETENTION + Duration::from_secs(60));
+    store.clock.advance(RECEIPT_RETENTION + Duration::from_mins(1));
     let before = store.clock.now();
     let pruned = store.prune(&Prune::new(before)).await.unwrap();
     let expected = Counts { sessions: 1_500, episodes: 1, states: 1, ..Counts::default() };

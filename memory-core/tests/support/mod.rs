@@ -206,10 +206,10 @@ impl Tables {
             }
         }
     }
+}
 
-    fn seen<T: Clone>(&self, scope: &Scope, workspace: &Workspace, record: &T) -> Option<T> {
-        scope.includes(workspace).then(|| record.clone())
-    }
+fn seen<T: Clone>(scope: &Scope, workspace: &Workspace, record: &T) -> Option<T> {
+    scope.includes(workspace).then(|| record.clone())
 }
 
 fn after<T>(rows: Vec<T>, limit: usize, cursor: Option<&Cursor>) -> Result<Page<T>> {
@@ -258,7 +258,7 @@ impl EpisodicBackend for PlainStore {
     async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>> {
         let tables = self.tables();
         let row = tables.episodes.get(id);
-        Ok(row.and_then(|e| tables.seen(scope, &e.record.workspace, &e.record)))
+        Ok(row.and_then(|e| seen(scope, &e.record.workspace, &e.record)))
     }
 
     async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>> {
@@ -284,7 +284,7 @@ impl SessionStore for PlainStore {
     async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
         let tables = self.tables();
         let row = tables.sessions.get(id);
-        Ok(row.and_then(|s| tables.seen(scope, &s.record.workspace, &s.record)))
+        Ok(row.and_then(|s| seen(scope, &s.record.workspace, &s.record)))
     }
 
     async fn sessions(&self, list: &ListSessions) -> Result<Page<Session>> {
@@ -303,7 +303,7 @@ impl SessionStore for PlainStore {
     async fn turn(&self, scope: &Scope, id: &TurnId) -> Result<Option<Turn>> {
         let tables = self.tables();
         let row = tables.turns.get(id);
-        Ok(row.and_then(|t| tables.seen(scope, &t.record.workspace, &t.record)))
+        Ok(row.and_then(|t| seen(scope, &t.record.workspace, &t.record)))
     }
 
     async fn turns(&self, list: &ListTurns) -> Result<Page<Turn>> {
@@ -321,7 +321,7 @@ impl SessionStore for PlainStore {
 
     async fn step(&self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
         let tables = self.tables();
-        Ok(tables.steps.get(id).and_then(|s| tables.seen(scope, &s.workspace, s)))
+        Ok(tables.steps.get(id).and_then(|s| seen(scope, &s.workspace, s)))
     }
 
     async fn steps(&self, list: &ListSteps) -> Result<Page<Step>> {
@@ -338,7 +338,7 @@ impl SessionStore for PlainStore {
 impl ReflectiveStore for PlainStore {
     async fn note(&self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
         let tables = self.tables();
-        Ok(tables.notes.get(id).and_then(|n| tables.seen(scope, &n.workspace, n)))
+        Ok(tables.notes.get(id).and_then(|n| seen(scope, &n.workspace, n)))
     }
 
     async fn notes(&self, list: &ListNotes) -> Result<Page<Note>> {
