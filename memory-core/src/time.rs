@@ -1,7 +1,10 @@
 use std::{
     fmt,
     str::FromStr,
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -119,6 +122,12 @@ impl<'de> Deserialize<'de> for Timestamp {
 pub trait Clock: Send + Sync + 'static {
     /// The instant now. It may step back: no order in memkeep depends on it.
     fn now(&self) -> Timestamp;
+}
+
+impl<C: Clock + ?Sized> Clock for Arc<C> {
+    fn now(&self) -> Timestamp {
+        (**self).now()
+    }
 }
 
 /// The clock of the system.

@@ -1,1 +1,21 @@
-//! Under construction in this commit series.
+#![doc = include_str!("../README.md")]
+
+mod apply;
+mod check;
+mod codec;
+mod engine;
+mod key;
+mod kv_engine;
+mod overlay;
+mod records;
+mod rows;
+mod schema;
+mod view;
+mod writer;
+
+pub use engine::{MAX_KEY_BYTES, OrderedEngine, Snapshot, Transaction, Visit};
+pub use kv_engine::{KvEngine, KvReader};
+pub use overlay::{Changes, Overlay};
+pub use schema::SCHEMA_VERSION;
+pub use view::KvView;
+pub use writer::{Current, KvWriter};

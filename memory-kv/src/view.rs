@@ -1,0 +1,278 @@
+use std::sync::Arc;
+
+use memkeep_core::{
+    AuditHead, AuditRecord, Cursor, Episode, EpisodeId, Error, ListAudit, ListEpisodes, ListNotes,
+    ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, Position, Record,
+    RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder, StateEntry, StateSlot, Step,
+    StepId, Timestamp, Turn, TurnId, Workspace, WorkspaceCounts, decide::Stored, embedded::View,
+    first_prompt, verify::Problem,
+};
+
+use crate::{
+    OrderedEngine, Snapshot, check,
+    key::{self, Key, Keys, Table},
+    records::{Records, counted_workspace, read_counts},
+    rows::{Row, by_kind, place},
+};
+
+/// A [`View`] over a snapshot or a transaction.
+#[derive(Debug)]
+pub struct KvView<E, S> {
+    pub(crate) engine: Arc<E>,
+    pub(crate) keys: S,
+}
+
+/// The part of `keys` that comes after the place `after`, if there is one, which `at` appends to
+/// the listing's prefix.
+fn rest<P>(prefix: &Key, after: Option<P>, at: impl FnOnce(Key, P) -> Key) -> Keys {
+    let keys = prefix.clone().all();
+    match after {
+        Some(after) => keys.after(at(prefix.clone(), after).into_bytes()),
+        None => keys,
+    }
+}
+
+impl<E, S: Snapshot> KvView<E, S> {
+    fn with_first_prompt(&self, mut session: Session) -> Result<Session> {
+        let prompts =
+            Key::of(Table::UserTurn).kind(RecordKind::Turn).text(session.id.as_str()).all();
+        if let Some((key, value)) = self.keys.end_of(&prompts, false)? {
+            let (_, turn) = self.keys.row_at::<Stored<Turn>>(&key, &value)?;
+            session.first_prompt = Some(first_prompt(&turn.record.content).to_owned());
+        }
+        Ok(session)
+    }
+
+    /// A page of the records of a session at their indexes.
+    fn places<T: Row>(
+        &self,
+        scope: &Scope,
+        session: &SessionId,
+        reverse: bool,
+        limit: usize,
+        after: Option<&Cursor>,
+        index: impl Fn(&T) -> u64,
+    ) -> Result<Page<T>> {
+        let after = Cursor::index(after)?;
+        if self.keys.row_in::<Stored<Session>>(scope, session.as_str())?.is_none() {
+            return Err(Error::not_found("session", session));
+        }
+        let mut keys = Key::of(Table::Place).kind(T::KIND).text(session.as_str()).all();
+        if let Some(after) = after {
+            let at = place(Table::Place, T::KIND, session.as_str(), after);
+            keys = if reverse { keys.before(at) } else { keys.after(at) };
+        }
+        self.keys.page(keys, reverse, limit, |key, value| {
+            let (_, row) = self.keys.row_at::<T>(key, value)?;
+            let position = Position::Index(index(&row));
+            Ok(Some((row, position)))
+        })
+    }
+}
+
+impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
+    fn each(
+        &mut self,
+        kind: RecordKind,
+        scope: &Scope,
+        f: &mut dyn FnMut(Result<Record>) -> Result<()>,
+    ) -> Result<()> {
+        let f = |_, record| f(record).map(|()| true);
+        by_kind!(kind, Kept => self.keys.each_row::<Kept>(scope, None, f))
+    }
+
+    fn newest_turns(
+        &mut self,
+        scope: &Scope,
+        f: &mut dyn FnMut(Turn) -> Result<bool>,
+    ) -> Result<()> {
+        let keys = Key::of(Table::Time).kind(RecordKind::Turn).scope(scope).all();
+        self.keys.walk(keys, false, |key, value| {
+            f(self.keys.row_at::<Stored<Turn>>(key, value)?.1.record)
+        })
+    }
+
+    fn scan(&mut self, scan: &Scan) -> Result<Page<Record>> {
+        let after = Cursor::insertion(scan.after.as_ref())?;
+        let mut rows = Vec::new();
+        if scan.limit > 0 {
+            let f = |number, record: Result<Record>| {
+                rows.push((record?, Position::Insertion(number)));
+                Ok(rows.len() <= scan.limit)
+            };
+            by_kind!(scan.kind, Kept => self.keys.each_row::<Kept>(&scan.scope, after, f))?;
+        }
+        Ok(Page::cut(rows, scan.limit))
+    }
+
+    fn workspaces(&mut self) -> Result<Vec<WorkspaceCounts>> {
+        let mut rows = Vec::new();
+        self.keys.walk(Key::of(Table::Count).all(), false, |key, value| {
+            let counts = read_counts(key, value)?;
+            rows.push(WorkspaceCounts { workspace: counted_workspace(key)?, counts });
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    fn bytes(&mut self) -> Result<Option<u64>> {
+        self.engine.bytes()
+    }
+
+    fn integrity(&mut self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        check::compare(&self.keys, &mut |difference| {
+            problems.push(difference.problem);
+            Ok(())
+        })?;
+        Ok(problems)
+    }
+
+    fn episode(&mut self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>> {
+        let row = self.keys.row_in::<Stored<Episode>>(scope, id.as_str())?;
+        Ok(row.map(|row| row.record))
+    }
+
+    fn episodes(&mut self, list: &ListEpisodes) -> Result<Page<Episode>> {
+        let prefix = Key::of(Table::Time).kind(RecordKind::Episode).scope(&list.scope);
+        let after = Cursor::time(list.after.as_ref())?;
+        let keys = rest(&prefix, after, |key, (at, number)| key.time(at).number(number));
+        self.keys.page(keys, false, list.limit, |key, value| {
+            let (number, row) = self.keys.row_at::<Stored<Episode>>(key, value)?;
+            let episode = row.record;
+            let position = Position::Time(episode.created_at, number);
+            let wanted = list.open.is_none_or(|open| open == episode.open);
+            Ok(wanted.then_some((episode, position)))
+        })
+    }
+
+    fn session(&mut self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
+        let row = self.keys.row_in::<Stored<Session>>(scope, id.as_str())?;
+        row.map(|row| self.with_first_prompt(row.record)).transpose()
+    }
+
+    fn sessions(&mut self, list: &ListSessions) -> Result<Page<Session>> {
+        let table = match list.order {
+            SessionOrder::Started => Table::Time,
+            SessionOrder::Active => Table::Active,
+        };
+        let prefix = Key::of(table).kind(RecordKind::Session).scope(&list.scope);
+        let after = Cursor::time(list.after.as_ref())?;
+        let keys = rest(&prefix, after, |key, (at, number)| key.newest(at).number(number));
+        let mut page = self.keys.page(keys, false, list.limit, |key, value| {
+            let (number, row) = self.keys.row_at::<Stored<Session>>(key, value)?;
+            let session = row.record;
+            let at = match list.order {
+                SessionOrder::Started => session.started_at,
+                SessionOrder::Active => session.last_active,
+            };
+            Ok(Some((session, Position::Time(at, number))))
+        })?;
+        page.items =
+            page.items.into_iter().map(|s| self.with_first_prompt(s)).collect::<Result<_>>()?;
+        Ok(page)
+    }
+
+    fn turn(&mut self, scope: &Scope, id: &TurnId) -> Result<Option<Turn>> {
+        let row = self.keys.row_in::<Stored<Turn>>(scope, id.as_str())?;
+        Ok(row.map(|row| row.record))
+    }
+
+    fn turns(&mut self, list: &ListTurns) -> Result<Page<Turn>> {
+        let ListTurns { session, scope, newest_first, limit, after, .. } = list;
+        let index = |row: &Stored<Turn>| row.record.index;
+        let page = self.places(scope, session, *newest_first, *limit, after.as_ref(), index)?;
+        Ok(page.map(|row| row.record))
+    }
+
+    fn step(&mut self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
+        self.keys.row_in(scope, id.as_str())
+    }
+
+    fn steps(&mut self, list: &ListSteps) -> Result<Page<Step>> {
+        let ListSteps { session, scope, limit, after, .. } = list;
+        self.places(scope, session, false, *limit, after.as_ref(), |step: &Step| step.index)
+    }
+
+    fn note(&mut self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
+        self.keys.row_in(scope, id.as_str())
+    }
+
+    fn notes(&mut self, list: &ListNotes) -> Result<Page<Note>> {
+        let prefix = Key::of(Table::Time).kind(RecordKind::Note).scope(&list.scope);
+        let after = Cursor::time(list.after.as_ref())?;
+        let keys = rest(&prefix, after, |key, (at, number)| key.time(at).number(number));
+        self.keys.page(keys, false, list.limit, |key, value| {
+            let (number, note) = self.keys.row_at::<Note>(key, value)?;
+            let position = Position::Time(note.created_at, number);
+            Ok(Some((note, position)))
+        })
+    }
+
+    fn state(&mut self, workspace: &Workspace, key: &str) -> Result<Option<StateSlot>> {
+        let id_key = key::state(workspace.as_str(), key);
+        Ok(self.keys.row_of::<StateSlot>(&id_key, key)?.map(|(_, slot)| slot))
+    }
+
+    fn states(&mut self, list: &ListStates, now: Timestamp) -> Result<Page<StateEntry>> {
+        let table = Key::of(Table::Id).kind(RecordKind::State);
+        let mut keys = match &list.scope {
+            Scope::All => table.clone().all(),
+            Scope::Workspace(w) => table.clone().text(w.as_str()).bytes(&list.prefix).all(),
+        };
+        if let Some((workspace, key)) = Cursor::key(list.after.as_ref())? {
+            keys = keys.after(table.text(workspace).bytes(key).into_bytes());
+        }
+        self.keys.page(keys, false, list.limit, |key, value| {
+            // Over all workspaces the prefix does not bound the range.
+            let in_prefix = key
+                .get(2..)
+                .and_then(key::split_text)
+                .is_none_or(|(_, key)| key.starts_with(list.prefix.as_bytes()));
+            if !in_prefix {
+                return Ok(None);
+            }
+            let (_, slot) = self.keys.row_at::<StateSlot>(key, value)?;
+            Ok(slot.live(now).map(|entry| {
+                let position = Position::Key(
+                    entry.workspace.as_str().to_owned(),
+                    entry.key.as_bytes().to_vec(),
+                );
+                (entry, position)
+            }))
+        })
+    }
+
+    fn audit_log(&mut self, list: &ListAudit) -> Result<Page<AuditRecord>> {
+        let table = Key::of(Table::Place).kind(RecordKind::Audit);
+        let keys = match &list.scope {
+            Scope::Workspace(workspace) => {
+                let prefix = table.text(workspace.as_str());
+                rest(&prefix, Cursor::index(list.after.as_ref())?, Key::number)
+            }
+            Scope::All => {
+                let after = Cursor::key(list.after.as_ref())?;
+                if after.is_some_and(|(_, seq)| seq.len() != size_of::<u64>()) {
+                    return Err(Error::invalid("cursor", "not a cursor of this listing"));
+                }
+                rest(&table, after, |key, (workspace, seq)| key.text(workspace).bytes(seq))
+            }
+        };
+        self.keys.page(keys, false, list.limit, |key, value| {
+            let (_, record) = self.keys.row_at::<AuditRecord>(key, value)?;
+            let position = match &list.scope {
+                Scope::Workspace(_) => Position::Index(record.seq),
+                Scope::All => Position::Key(
+                    record.workspace.as_str().to_owned(),
+                    record.seq.to_be_bytes().to_vec(),
+                ),
+            };
+            Ok(Some((record, position)))
+        })
+    }
+
+    fn audit_head(&mut self, workspace: &Workspace) -> Result<AuditHead> {
+        let head = self.keys.head(workspace)?;
+        Ok(head.unwrap_or_else(|| AuditHead::empty(workspace.clone())))
+    }
+}
