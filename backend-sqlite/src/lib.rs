@@ -1,1 +1,16 @@
-//! Under construction in this commit series.
+#![doc = include_str!("../README.md")]
+
+mod config;
+mod connect;
+mod engine;
+mod error;
+mod rows;
+mod schema;
+mod synchronous;
+mod view;
+mod writer;
+
+pub use config::SqliteConfig;
+pub use engine::{SqliteBackend, SqliteEngine, SqliteReader};
+pub use synchronous::Synchronous;
+pub use writer::SqliteWriter;

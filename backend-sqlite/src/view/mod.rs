@@ -1,0 +1,301 @@
+//! Reads, over one connection.
+
+mod integrity;
+mod prompts;
+mod select;
+mod workspaces;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use memkeep_core::{
+    AuditHead, AuditRecord, Cursor, Episode, EpisodeId, Error, ErrorKind, Hash, ListAudit,
+    ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page,
+    Position, Record, RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder,
+    StateEntry, StateSlot, Step, StepId, Timestamp, Turn, TurnId, Workspace, WorkspaceCounts,
+    embedded::View, verify::Problem,
+};
+use rusqlite::{Connection, OptionalExtension, Params};
+
+use self::{
+    prompts::Prompts,
+    select::{Direction, Rows, Select},
+};
+use crate::{
+    connect::log_bytes,
+    error::failed,
+    rows::{Cells, IntoRecord, Prompted, Table},
+};
+
+/// A connection, and what it sees.
+pub(crate) struct SqliteView {
+    connection: Connection,
+    path: Option<PathBuf>,
+}
+
+impl SqliteView {
+    pub(crate) fn new(connection: Connection, path: Option<PathBuf>) -> Self {
+        Self { connection, path }
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Runs a statement without parameters and results.
+    pub(crate) fn run(&self, sql: &str) -> Result<()> {
+        self.execute(sql, ()).map(drop)
+    }
+
+    /// Runs a statement without results; returns how many rows it changed.
+    pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.connection.prepare_cached(sql).and_then(|mut s| s.execute(params)).map_err(failed)
+    }
+
+    /// The one row that `sql` finds, if there is one.
+    pub(crate) fn find<T: Table, U>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        decode: impl FnOnce(&Cells<'_>) -> Result<U>,
+    ) -> Result<Option<U>> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let mut rows = statement.query(params).map_err(failed)?;
+        let row = rows.next().map_err(failed)?;
+        row.map(|row| decode(&Cells::new(row, T::TABLE))).transpose()
+    }
+
+    /// The value that `sql` finds, if there is one.
+    pub(crate) fn value<T: rusqlite::types::FromSql>(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Option<T>> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut s| s.query_row(params, |row| row.get(0)).optional())
+            .map_err(failed)
+    }
+
+    fn by_id<T: Table>(
+        &self,
+        scope: &Scope,
+        id: &str,
+        workspace: impl Fn(&T) -> &Workspace,
+    ) -> Result<Option<T>> {
+        let found = self.find::<T, T>(T::BY_ID, [id], T::decode)?;
+        Ok(found.filter(|row| scope.includes(workspace(row))))
+    }
+
+    fn scan_table<T: IntoRecord>(&self, scan: &Scan) -> Result<Page<Record>> {
+        let select = Select::<T>::in_scope(&self.connection, &scan.scope);
+        let page = select.by_insertion(scan.after.as_ref(), scan.limit)?;
+        Ok(page.map(T::into_record))
+    }
+
+    fn each_of_table<T: IntoRecord>(
+        &self,
+        scope: &Scope,
+        f: &mut dyn FnMut(Result<Record>) -> Result<()>,
+    ) -> Result<()> {
+        let mut refused = false;
+        let read = Select::<T>::in_scope(&self.connection, scope).each(&mut |cells| {
+            let told = f(T::decode(cells).map(T::into_record));
+            refused = told.is_err();
+            told.map(|()| true)
+        });
+        match read {
+            // Where a page of the file is damaged, what lies behind it cannot be reached.
+            Err(error) if error.kind() == ErrorKind::Corrupt && !refused => {
+                f(Err(error.with("table", T::TABLE)))
+            }
+            read => read,
+        }
+    }
+
+    /// The `pk` of a session, which must be in scope.
+    fn session_in_scope(&self, scope: &Scope, id: &SessionId) -> Result<i64> {
+        let sql = "SELECT pk, id, workspace FROM sessions WHERE id = ?";
+        let found = self.find::<Session, _>(sql, [id.as_str()], |cells| {
+            Ok((cells.pk()?, Workspace::new(cells.get::<String>(2)?)))
+        })?;
+        match found {
+            Some((pk, workspace)) if scope.includes(&workspace) => Ok(pk),
+            _ => Err(Error::not_found("session", id)),
+        }
+    }
+
+    /// A page of what belongs to a session, in order of position.
+    fn of_session<T: Table>(
+        &self,
+        (scope, session): (&Scope, &SessionId),
+        direction: Direction,
+        after: Option<&Cursor>,
+        limit: usize,
+        index: impl Fn(&T) -> u64,
+    ) -> Result<Page<T>> {
+        let after = Cursor::index(after)?;
+        let session = self.session_in_scope(scope, session)?;
+        let mut page = Rows::new(limit);
+        Select::<T>::new(&self.connection).only("session = ?", session).fill_by_number(
+            &mut page,
+            "position",
+            direction,
+            after,
+            &|_, row| Position::Index(index(row)),
+        )?;
+        Ok(page.page())
+    }
+}
+
+/// Calls a generic method with the type of a kind's records.
+macro_rules! of_kind {
+    ($kind:expr, $self:ident.$method:ident $args:tt) => {
+        match $kind {
+            RecordKind::Session => $self.$method::<Session> $args,
+            RecordKind::Turn => $self.$method::<Turn> $args,
+            RecordKind::Step => $self.$method::<Step> $args,
+            RecordKind::Episode => $self.$method::<Episode> $args,
+            RecordKind::Note => $self.$method::<Note> $args,
+            RecordKind::State => $self.$method::<StateSlot> $args,
+            RecordKind::Audit => $self.$method::<AuditRecord> $args,
+        }
+    };
+}
+
+impl View for SqliteView {
+    fn each(
+        &mut self,
+        kind: RecordKind,
+        scope: &Scope,
+        f: &mut dyn FnMut(Result<Record>) -> Result<()>,
+    ) -> Result<()> {
+        of_kind!(kind, self.each_of_table(scope, f))
+    }
+
+    fn newest_turns(
+        &mut self,
+        scope: &Scope,
+        f: &mut dyn FnMut(Turn) -> Result<bool>,
+    ) -> Result<()> {
+        Select::<Turn>::in_scope(&self.connection, scope)
+            .newest(&mut |cells| f(Turn::decode(cells)?))
+    }
+
+    fn scan(&mut self, scan: &Scan) -> Result<Page<Record>> {
+        of_kind!(scan.kind, self.scan_table(scan))
+    }
+
+    fn workspaces(&mut self) -> Result<Vec<WorkspaceCounts>> {
+        self.count_workspaces()
+    }
+
+    fn bytes(&mut self) -> Result<Option<u64>> {
+        let Some(path) = &self.path else { return Ok(None) };
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let pages = self.value::<u64>(sql, ())?.unwrap_or(0);
+        // Pages that are only in the log so far are in both numbers until it is moved.
+        let file = std::fs::metadata(path).map_or(pages, |file| file.len());
+        Ok(Some(file + log_bytes(path)))
+    }
+
+    fn integrity(&mut self) -> Result<Vec<Problem>> {
+        self.check_integrity()
+    }
+
+    fn episode(&mut self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>> {
+        self.by_id(scope, id.as_str(), |episode: &Episode| &episode.workspace)
+    }
+
+    fn episodes(&mut self, list: &ListEpisodes) -> Result<Page<Episode>> {
+        let mut select = Select::in_scope(&self.connection, &list.scope);
+        if let Some(open) = list.open {
+            select = select.only("open = ?", open);
+        }
+        let after = list.after.as_ref();
+        select.by_time("created_at", Direction::Up, after, list.limit, |e: &Episode| e.created_at)
+    }
+
+    fn session(&mut self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
+        let found = self.by_id(scope, id.as_str(), |row: &Prompted| &row.session.workspace)?;
+        found.map(|row| Prompts::new(&self.connection).complete(row)).transpose()
+    }
+
+    fn sessions(&mut self, list: &ListSessions) -> Result<Page<Session>> {
+        type At = fn(&Prompted) -> Timestamp;
+        let (column, at): (_, At) = match list.order {
+            SessionOrder::Started => ("started_at", |row| row.session.started_at),
+            SessionOrder::Active => ("last_active", |row| row.session.last_active),
+        };
+        let page = Select::in_scope(&self.connection, &list.scope).by_time(
+            column,
+            Direction::Down,
+            list.after.as_ref(),
+            list.limit,
+            at,
+        )?;
+        let mut prompts = Prompts::new(&self.connection);
+        let sessions = page.items.into_iter().map(|row| prompts.complete(row));
+        Ok(Page { items: sessions.collect::<Result<_>>()?, next: page.next })
+    }
+
+    fn turn(&mut self, scope: &Scope, id: &TurnId) -> Result<Option<Turn>> {
+        self.by_id(scope, id.as_str(), |turn: &Turn| &turn.workspace)
+    }
+
+    fn turns(&mut self, list: &ListTurns) -> Result<Page<Turn>> {
+        let direction = if list.newest_first { Direction::Down } else { Direction::Up };
+        let of = (&list.scope, &list.session);
+        self.of_session(of, direction, list.after.as_ref(), list.limit, |turn: &Turn| turn.index)
+    }
+
+    fn step(&mut self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
+        self.by_id(scope, id.as_str(), |step: &Step| &step.workspace)
+    }
+
+    fn steps(&mut self, list: &ListSteps) -> Result<Page<Step>> {
+        let of = (&list.scope, &list.session);
+        let after = list.after.as_ref();
+        self.of_session(of, Direction::Up, after, list.limit, |step: &Step| step.index)
+    }
+
+    fn note(&mut self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
+        self.by_id(scope, id.as_str(), |note: &Note| &note.workspace)
+    }
+
+    fn notes(&mut self, list: &ListNotes) -> Result<Page<Note>> {
+        let after = list.after.as_ref();
+        Select::in_scope(&self.connection, &list.scope).by_time(
+            "created_at",
+            Direction::Up,
+            after,
+            list.limit,
+            |note: &Note| note.created_at,
+        )
+    }
+
+    fn state(&mut self, workspace: &Workspace, key: &str) -> Result<Option<StateSlot>> {
+        let params = [workspace.as_str(), key];
+        self.find::<StateSlot, _>(StateSlot::BY_ID, params, StateSlot::decode)
+    }
+
+    fn states(&mut self, list: &ListStates, now: Timestamp) -> Result<Page<StateEntry>> {
+        self.live_states(list, now)
+    }
+
+    fn audit_log(&mut self, list: &ListAudit) -> Result<Page<AuditRecord>> {
+        self.audit_records(list)
+    }
+
+    fn audit_head(&mut self, workspace: &Workspace) -> Result<AuditHead> {
+        let sql = "SELECT pk, id, seq, hash FROM audit WHERE workspace = ? \
+                   ORDER BY seq DESC LIMIT 1";
+        let head = self.find::<AuditRecord, _>(sql, [workspace.as_str()], |cells| {
+            let (seq, hash) = (cells.get(2)?, Hash(cells.get(3)?));
+            Ok(AuditHead { workspace: workspace.clone(), seq, hash })
+        })?;
+        Ok(head.unwrap_or_else(|| AuditHead::empty(workspace.clone())))
+    }
+}
