@@ -1,0 +1,380 @@
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    path::PathBuf,
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+use super::{
+    ImportAction, ImportIssue, ImportOptions, ImportProgress, ImportReport, ImportTally,
+    SourceFormat,
+    item::{Entry, Item, Kind, Place, Sink},
+    judge::judge,
+    lookup::Lookup,
+    source,
+};
+use crate::{
+    Batch, Error, ErrorKind, MemoryBackend, Record, RecordKind, Result, SessionId, Workspace,
+    export::session_of,
+};
+
+/// How many records, or bytes of them, are committed together.
+const BATCH: usize = 1_000;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Starts a thread that reads the file and stores what it sends.
+pub(super) async fn load(
+    store: &dyn MemoryBackend,
+    path: PathBuf,
+    options: ImportOptions,
+) -> Result<ImportReport> {
+    // Two chunks wait at most, so that a large file is never in memory as a whole.
+    let (sender, mut items) = mpsc::channel(2);
+    let (from, workspace) = (options.from, options.workspace.clone());
+    thread::Builder::new()
+        .name("memkeep-import".to_owned())
+        .spawn(move || {
+            let mut sink = Sink::new(sender);
+            let result = source::read(&path, from, workspace.as_ref(), &mut sink);
+            sink.finish(result);
+        })
+        .map_err(|e| Error::new(ErrorKind::Unavailable, "no thread to read with").caused_by(e))?;
+
+    let mut loader = Loader::new(store, options);
+    while let Some(chunk) = items.recv().await {
+        for item in chunk? {
+            if matches!(item, Item::End) {
+                return loader.finish().await;
+            }
+            loader.item(item).await?;
+        }
+    }
+    Err(Error::new(ErrorKind::Unexpected, "reading the file ended before its end"))
+}
+
+/// Stores what comes from a file, and keeps account of it.
+struct Loader<'s> {
+    store: &'s dyn MemoryBackend,
+    lookup: Lookup<'s>,
+    options: ImportOptions,
+    report: ImportReport,
+    rows: Option<u64>,
+    done: u64,
+    /// Records of one kind that wait to be committed, each with what the store has under its id.
+    pending: Vec<(Entry, Option<Record>)>,
+    pending_names: HashSet<Name>,
+    pending_bytes: usize,
+    /// Sessions that this import stores: what they hold is new.
+    fresh: HashSet<SessionId>,
+    /// Sessions whose turns and steps have no place, and why.
+    lost: HashMap<SessionId, String>,
+    /// The workspaces that the file names.
+    workspaces: BTreeMap<Workspace, ()>,
+    /// How many records the workspace for the file's unplaced rows held before, and how many of
+    /// those are the file's own.
+    held: u64,
+    own: u64,
+    placed: bool,
+}
+
+impl<'s> Loader<'s> {
+    fn new(store: &'s dyn MemoryBackend, options: ImportOptions) -> Self {
+        Self {
+            store,
+            lookup: Lookup::new(store),
+            report: ImportReport::new(SourceFormat::Jsonl, options.dry_run),
+            options,
+            rows: None,
+            done: 0,
+            pending: Vec::new(),
+            pending_names: HashSet::new(),
+            pending_bytes: 0,
+            fresh: HashSet::new(),
+            lost: HashMap::new(),
+            workspaces: BTreeMap::new(),
+            held: 0,
+            own: 0,
+            placed: false,
+        }
+    }
+
+    fn target(&self) -> Workspace {
+        self.options.workspace.clone().unwrap_or_default()
+    }
+
+    async fn item(&mut self, item: Item) -> Result<()> {
+        match item {
+            Item::Format { format, rows } => {
+                self.report.format = format;
+                self.rows = rows;
+                self.held = self.store.stats(&self.target().into()).await?.counts.total();
+                self.progress();
+            }
+            Item::Entry(entry) => self.entry(*entry).await?,
+            Item::Skip { place, kind, id, reason } => {
+                self.done += 1;
+                self.lines_or(kind).skipped += 1;
+                self.issue(ImportAction::Skipped, place, id, reason);
+            }
+            Item::End => {}
+        }
+        Ok(())
+    }
+
+    async fn entry(&mut self, entry: Entry) -> Result<()> {
+        self.workspaces.insert(entry.record.workspace().clone(), ());
+        self.placed |= entry.placed;
+        let other_kind = |(p, _): &(Entry, _)| p.record.kind() != entry.record.kind();
+        if self.pending.last().is_some_and(other_kind) {
+            self.flush().await?;
+        }
+        // A record that comes twice must meet itself in the store.
+        if !self.pending_names.insert(name(&entry.record)) {
+            self.flush().await?;
+            self.lookup.refresh();
+            self.pending_names.insert(name(&entry.record));
+        }
+        if let Some(reason) = session_of(&entry.record).and_then(|id| self.lost.get(id)) {
+            let reason = format!("its session is not stored: {reason}");
+            self.skip(&entry, &reason);
+            return Ok(());
+        }
+        let is_new = session_of(&entry.record).is_some_and(|id| self.fresh.contains(id));
+        let there = if is_new { None } else { self.lookup.find(&entry.record).await? };
+        self.pending_bytes += entry.bytes;
+        self.pending.push((entry, there));
+        if self.pending.len() >= BATCH || self.pending_bytes >= BATCH_BYTES {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        self.pending_names.clear();
+        self.pending_bytes = 0;
+        let refusals = if self.options.dry_run {
+            check(&pending)
+        } else {
+            commit(self.store, &pending).await?
+        };
+        for ((entry, there), refusal) in pending.into_iter().zip(refusals) {
+            self.settle(entry, there, refusal).await?;
+        }
+        self.progress();
+        Ok(())
+    }
+
+    /// Notes what became of a record.
+    async fn settle(
+        &mut self,
+        entry: Entry,
+        mut there: Option<Record>,
+        refusal: Option<Error>,
+    ) -> Result<()> {
+        if there.is_none() && refusal.as_ref().is_some_and(|e| e.kind() == ErrorKind::Conflict) {
+            there = self.lookup.find(&entry.record).await?;
+        }
+        let (Some(there), kind) = (there, entry.record.kind()) else {
+            match refusal {
+                None => self.stored(&entry),
+                Some(error) => self.skip(&entry, &refused(&error)),
+            }
+            return Ok(());
+        };
+        let judgement = judge(&entry.record, &there);
+        // A commit knows what the record was when it was imported, which the record itself does
+        // not show.
+        let decided = refusal.is_none() && !self.options.dry_run;
+        if decided || judgement.same {
+            self.already_there(&entry, &there, &judgement.differing);
+        } else {
+            let mut reason = format!(
+                "another {} is there under this {}, in workspace `{}`: {} differ",
+                kind.as_str(),
+                if kind == RecordKind::State { "key" } else { "id" },
+                there.workspace(),
+                judgement.differing.join(", "),
+            );
+            if entry.placed {
+                reason.push_str("; import the file with a workspace of its own to keep both");
+            }
+            self.skip(&entry, &reason);
+        }
+        Ok(())
+    }
+
+    fn stored(&mut self, entry: &Entry) {
+        if let Record::Session(session) = &entry.record {
+            self.fresh.insert(session.id.clone());
+        }
+        self.count(entry, |tally| tally.stored += 1);
+        self.report.counts.tags.stored += entry.tags.len() as u64;
+    }
+
+    fn already_there(&mut self, entry: &Entry, there: &Record, differing: &[&'static str]) {
+        if *there.workspace() == self.target() {
+            self.own += 1;
+        }
+        self.count(entry, |tally| tally.already_there += 1);
+        let id = entry.record.id();
+        if !differing.is_empty() {
+            let reason = format!("the store has another {}: left as it is", differing.join(", "));
+            self.issue(ImportAction::Kept, entry.place, Some(id.to_owned()), reason);
+        }
+        let (Record::Turn(ours), Record::Turn(theirs)) = (&entry.record, there) else { return };
+        for (place, name) in &entry.tags {
+            if ours.tags.get(name) == theirs.tags.get(name) {
+                self.report.counts.tags.already_there += 1;
+            } else {
+                let reason = "its turn is there without this tag or value: left as it is";
+                self.report.counts.tags.skipped += 1;
+                self.issue(ImportAction::Skipped, *place, Some(id.to_owned()), reason.to_owned());
+            }
+        }
+    }
+
+    fn skip(&mut self, entry: &Entry, reason: &str) {
+        if let Record::Session(session) = &entry.record {
+            self.lost.entry(session.id.clone()).or_insert_with(|| reason.to_owned());
+        }
+        self.count(entry, |tally| tally.skipped += 1);
+        let id = entry.record.id();
+        self.issue(ImportAction::Skipped, entry.place, Some(id.to_owned()), reason.to_owned());
+        for (place, _) in &entry.tags {
+            self.report.counts.tags.skipped += 1;
+            let reason = "its turn is not stored".to_owned();
+            self.issue(ImportAction::Skipped, *place, Some(id.to_owned()), reason);
+        }
+    }
+
+    /// Counts a record, and tells its repairs.
+    fn count(&mut self, entry: &Entry, count: impl FnOnce(&mut ImportTally)) {
+        self.done += u64::from(entry.is_row);
+        let counts = &mut self.report.counts;
+        let tally = match entry.record.kind() {
+            RecordKind::Session => &mut counts.sessions,
+            RecordKind::Turn => &mut counts.turns,
+            RecordKind::Step => &mut counts.steps,
+            RecordKind::Episode => &mut counts.episodes,
+            RecordKind::Note => &mut counts.notes,
+            RecordKind::State => &mut counts.states,
+            RecordKind::Audit => &mut counts.audits,
+        };
+        count(tally);
+        tally.repaired += u64::from(!entry.repairs.is_empty());
+        for (place, reason) in &entry.repairs {
+            let id = Some(entry.record.id().to_owned());
+            self.issue(ImportAction::Repaired, *place, id, reason.clone());
+        }
+    }
+
+    fn lines_or(&mut self, kind: Kind) -> &mut ImportTally {
+        match kind {
+            #[cfg(feature = "import")]
+            Kind::Session => &mut self.report.counts.sessions,
+            #[cfg(feature = "import")]
+            Kind::Tag => &mut self.report.counts.tags,
+            Kind::Line => &mut self.report.counts.lines,
+        }
+    }
+
+    fn issue(&mut self, action: ImportAction, at: Place, id: Option<String>, reason: String) {
+        let (table, rowid) = (at.table, at.rowid);
+        self.report.issues.push(ImportIssue { action, table, rowid, id, reason });
+    }
+
+    fn progress(&mut self) {
+        let progress = ImportProgress { done: self.done, total: self.rows };
+        if let Some(report) = &mut self.options.progress {
+            report(progress);
+        }
+    }
+
+    async fn finish(mut self) -> Result<ImportReport> {
+        self.flush().await?;
+        if self.placed && self.held > self.own {
+            let remark = format!(
+                "workspace `{}` held {} records before that are not this file's",
+                self.target(),
+                self.held - self.own
+            );
+            self.report.remarks.push(remark);
+        }
+        for row in self.store.workspaces().await? {
+            self.workspaces.insert(row.workspace, ());
+        }
+        let mut twins: BTreeMap<Workspace, Vec<String>> = BTreeMap::new();
+        for workspace in self.workspaces.keys() {
+            let path = Workspace::from_path(workspace.as_str());
+            twins.entry(path).or_default().push(format!("`{workspace}`"));
+        }
+        for names in twins.values().filter(|names| names.len() > 1) {
+            let names = names.join(" and ");
+            self.report.remarks.push(format!("the workspaces {names} may be meant to be one"));
+        }
+        Ok(self.report)
+    }
+}
+
+/// What a record is found by among those of its kind.
+type Name = (Option<Workspace>, String);
+
+fn name(record: &Record) -> Name {
+    let is_state = record.kind() == RecordKind::State;
+    (is_state.then(|| record.workspace().clone()), record.id().to_owned())
+}
+
+/// Commits records. Returns for each why it was refused, if it was. Other errors end it.
+///
+/// A refused batch is cut where the error says, and batches grow again from one record on: bad rows
+/// cost a commit each, however many there are.
+async fn commit(
+    store: &dyn MemoryBackend,
+    entries: &[(Entry, Option<Record>)],
+) -> Result<Vec<Option<Error>>> {
+    let mut refusals: Vec<Option<Error>> = Vec::with_capacity(entries.len());
+    let mut size = entries.len();
+    while let Some(rest) = entries.get(refusals.len()..).filter(|rest| !rest.is_empty()) {
+        let size_now = size.clamp(1, rest.len());
+        let batch: Batch = rest.iter().take(size_now).map(|(entry, _)| entry.op()).collect();
+        match store.commit(batch).await {
+            Ok(_) => {
+                refusals.extend(std::iter::repeat_n(None, size_now));
+                size = size_now * 2;
+            }
+            Err(error) if is_refusal(&error) => {
+                let at = error.get("op").and_then(|op| op.parse::<usize>().ok());
+                match at.filter(|at| *at < size_now) {
+                    Some(at) if at > 0 => size = at,
+                    None if size_now > 1 => size = size_now / 2,
+                    _ => {
+                        refusals.push(Some(error));
+                        size = 1;
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(refusals)
+}
+
+/// Checks records against the bounds, as a commit does first of all.
+fn check(entries: &[(Entry, Option<Record>)]) -> Vec<Option<Error>> {
+    entries.iter().map(|(entry, _)| Batch::from(entry.op()).prepare().err()).collect()
+}
+
+fn is_refusal(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::NotFound | ErrorKind::Conflict)
+}
+
+/// Why the store refused a record, without the batch's part in it.
+fn refused(error: &Error) -> String {
+    let context = error.context().iter().filter(|(name, _)| *name != "op" && *name != "field");
+    let context: Vec<_> = context.map(|(name, value)| format!("{name}: {value}")).collect();
+    let open =
+        if context.is_empty() { String::new() } else { format!(" ({})", context.join(", ")) };
+    format!("{}: {}{open}", error.kind(), error.message())
+}
