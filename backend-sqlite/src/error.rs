@@ -9,8 +9,8 @@ use rusqlite::{ErrorCode, ffi};
 /// values; it is kept as the source.
 pub(crate) fn failed(error: rusqlite::Error) -> Error {
     let (kind, message) = match &error {
-        rusqlite::Error::SqliteFailure(code, _) => meaning(*code),
-        rusqlite::Error::SqlInputError { error: code, .. } => meaning(*code),
+        rusqlite::Error::SqliteFailure(code, _)
+        | rusqlite::Error::SqlInputError { error: code, .. } => meaning(*code),
         rusqlite::Error::InvalidPath(_) | rusqlite::Error::NulError(_) => {
             (ErrorKind::InvalidArgument, "the path cannot be one of a file")
         }

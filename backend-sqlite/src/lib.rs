@@ -10,6 +10,9 @@ mod synchronous;
 mod view;
 mod writer;
 
+#[cfg(test)]
+mod statements;
+
 pub use config::SqliteConfig;
 pub use engine::{SqliteBackend, SqliteEngine, SqliteReader};
 pub use synchronous::Synchronous;

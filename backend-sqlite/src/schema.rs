@@ -5,14 +5,14 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::failed;
 
-/// What tells a store from other programs' SQLite files: "memk" as PRAGMA application_id.
+/// What tells a store from other programs' SQLite files: "memk" as `PRAGMA application_id`.
 pub(crate) const APPLICATION_ID: i32 = 0x6d65_6d6b;
 
 /// The steps from each version to the next: the first makes version 1 of an empty file. A step that
 /// has been released is never edited.
 pub(crate) const MIGRATIONS: &[&[&str]] = &[VERSION_1];
 
-/// The version that this program reads and writes, kept as PRAGMA user_version.
+/// The version that this program reads and writes, kept as `PRAGMA user_version`.
 pub(crate) fn current_version() -> i64 {
     version_after(MIGRATIONS)
 }
@@ -205,4 +205,34 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[&[&str]]) -> Re
         transaction.commit().map_err(failed)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half a migration: it fails after each statement, and opening again completes it.
+    #[test]
+    fn a_migration_that_stops_anywhere_is_completed_later() {
+        let folder = tempfile::tempdir().unwrap();
+        for stop in 0..=VERSION_1.len() {
+            let path = folder.path().join(format!("{stop}.db"));
+            let statements = [&VERSION_1[..stop], &["SELECT no_such_column"]].concat();
+            migrate(&mut Connection::open(&path).unwrap(), &[&statements]).unwrap_err();
+
+            let mut again = Connection::open(&path).unwrap();
+            assert_eq!(version(&again).unwrap(), 0);
+            migrate(&mut again, MIGRATIONS).unwrap();
+            assert_eq!(version(&again).unwrap(), current_version());
+        }
+    }
+
+    #[test]
+    fn a_later_migration_that_fails_leaves_the_version_it_started_from() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let next: &[&str] = &["DROP TABLE notes", "SELECT no_such_column"];
+        migrate(&mut connection, &[MIGRATIONS, &[next]].concat()).unwrap_err();
+        assert_eq!(version(&connection).unwrap(), current_version());
+        connection.prepare("SELECT * FROM notes").unwrap();
+    }
 }

@@ -17,7 +17,8 @@ fn at(micros: i64) -> Timestamp {
 }
 
 fn map(value: Json) -> memkeep_core::Metadata {
-    value.as_object().unwrap().clone()
+    let Json::Object(map) = value else { panic!("{value} is no object") };
+    map
 }
 
 /// A store in a file and one in memory, since they read over different connections.
@@ -187,7 +188,10 @@ async fn episodes_and_notes() {
         let note = store.add_note(NewNote::new("a lesson").sources(sources)).await.unwrap();
         assert_eq!(store.note(&Scope::All, &note.id).await.unwrap(), Some(note.clone()));
         assert!(store.delete_episode(&id).await.unwrap().existed);
-        assert_eq!(store.notes(&ListNotes::new()).await.unwrap().items, [note.clone()]);
+        assert_eq!(
+            store.notes(&ListNotes::new()).await.unwrap().items,
+            std::slice::from_ref(&note)
+        );
         assert!(store.delete_note(&note.id).await.unwrap().existed);
         assert_eq!(store.note(&Scope::All, &note.id).await.unwrap(), None);
     }

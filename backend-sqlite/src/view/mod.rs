@@ -5,9 +5,6 @@ mod prompts;
 mod select;
 mod workspaces;
 
-#[cfg(test)]
-mod tests;
-
 use std::path::PathBuf;
 
 use memkeep_core::{
