@@ -1,3 +1,39 @@
-//! The `memkeep` command.
+//! The `memkeep` command: an agent's memory at the terminal, for people and for scripts.
 
-fn main() {}
+mod args;
+mod commands;
+mod context;
+mod failure;
+mod input;
+mod output;
+mod parse;
+mod scope;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{args::Args, context::Context, failure::Failure};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return failure::usage(&error),
+    };
+    let json = args.json;
+    match run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(json),
+    }
+}
+
+/// One thread: a command makes one call after another, and backends bring threads of their own.
+fn run(args: Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (command, mut context) = Context::open(args).await?;
+        let done = command.run(&mut context).await;
+        let closed = context.close().await;
+        done.and(closed)
+    })
+}

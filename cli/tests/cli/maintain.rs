@@ -1,0 +1,65 @@
+//! Upkeep.
+
+use serde_json::json;
+
+use crate::support::Store;
+
+fn filled() -> Store {
+    let store = Store::new();
+    store.make(&["start", "--id", "s"]);
+    store.make(&["turn", "s", "user", "hello"]);
+    store.make(&["add", "note", "n"]);
+    store
+}
+
+#[test]
+fn what_there_is_is_counted() {
+    let store = filled();
+    let stats = store.one(&["stats"]);
+    assert_eq!(stats["counts"]["turns"], 1);
+    assert_eq!(store.one(&["workspaces"])["notes"], 1);
+    assert!(store.text(&["stats"]).contains("turns"));
+    let text = store.text(&["workspaces"]);
+    assert!(text.contains("NAME") && text.contains("default"), "{text}");
+}
+
+#[test]
+fn pruning_takes_what_has_long_been_over() {
+    let store = filled();
+    store.run(&["end", "s"]).done();
+    assert_eq!(store.text(&["prune", "--older-than", "30d"]), "deleted: nothing\n");
+    assert_eq!(store.text(&["prune", "--older-than", "0s"]), "deleted: sessions 1, turns 1\n");
+    assert_eq!(store.one(&["prune", "--older-than", "0s"])["sessions"], 0);
+    assert_eq!(store.json(&["notes"]).len(), 1);
+}
+
+#[test]
+fn compacting_wipes_what_was_deleted() {
+    let store = filled();
+    let marker = "a-secret-that-must-go";
+    store.make(&["turn", "s", "user", marker]);
+    store.run(&["delete", "session", "s"]).done();
+    assert_eq!(store.text(&["compact"]), "compacted\n");
+    assert!(store.run(&["compact", "--json"]).done().out.is_empty());
+    let bytes = std::fs::read(store.path("store.db")).unwrap();
+    assert!(!bytes.windows(marker.len()).any(|w| w == marker.as_bytes()));
+}
+
+#[test]
+fn a_sound_store_is_clean() {
+    let store = filled();
+    assert_eq!(store.one(&["verify"])["problems"], json!([]));
+    assert_eq!(store.one(&["verify"])["checked"]["turns"], 1);
+    let text = store.text(&["verify", "--repair"]);
+    assert!(text.contains("checked: sessions 1, turns 1, notes 1\nno problems\n"), "{text}");
+}
+
+#[test]
+fn a_backup_is_a_store() {
+    let store = filled();
+    let copy = store.word("copy.db");
+    assert!(store.text(&["backup", &copy]).starts_with("copied to "));
+    let url = format!("sqlite:{copy}");
+    assert_eq!(store.text(&["--store", &url, "export"]), store.text(&["export"]));
+    assert_eq!(store.run(&["backup", &copy]).status, Some(1), "nothing is overwritten");
+}

@@ -1,0 +1,87 @@
+//! Exports and imports.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::Store;
+
+fn filled() -> Store {
+    let store = Store::new();
+    store.make(&["start", "--id", "s", "--workspace", "w"]);
+    let turn = store.make(&["turn", "s", "user", "hello"]);
+    store.run(&["tag", &turn, "topic", "x"]).done();
+    store.make(&["step", "s", "plan", "success", "[1]"]);
+    let episode = store.make(&["add", "episode", "--problem", "p", "--summary", "s"]);
+    store.make(&["add", "note", "n", "--source", &episode]);
+    store.run(&["state", "set", "k", "1.5"]).done();
+    store.run(&["state", "set", "gone", "1"]).done();
+    store.run(&["state", "delete", "gone"]).done();
+    store.make(&["add", "audit", "act", "allow"]);
+    store
+}
+
+#[test]
+fn an_export_is_read_back_into_an_equal_store() {
+    let (store, other) = (filled(), Store::new());
+    let everything = store.text(&["export"]);
+    assert!(everything.starts_with("{\"memkeep_export\":1}\n"), "{everything}");
+    assert_eq!(store.text(&["export", "-"]), everything);
+    let file = store.word("out.jsonl");
+    assert_eq!(store.text(&["export", &file]), format!("exported 8 records to {file}\n"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), everything);
+    store.run(&["export", &file]).done();
+    assert_eq!(fs::read_to_string(&file).unwrap(), everything, "an older export is replaced");
+
+    let dry = other.one(&["import", &file, "--dry-run"]);
+    assert_eq!(dry["counts"]["turns"]["stored"], 1);
+    assert!(!other.path("store.db").exists(), "a dry run makes no store");
+    let report = other.one(&["import", &file]);
+    assert_eq!((&report["format"], &report["issues"]), (&json!("jsonl"), &json!([])));
+    assert_eq!(other.text(&["export"]), everything);
+    let again = other.one(&["import", &file, "--from", "jsonl"]);
+    assert_eq!(
+        again["counts"]["turns"],
+        json!({"stored": 0, "already_there": 1, "repaired": 0, "skipped": 0})
+    );
+    assert_eq!(other.text(&["export"]), everything);
+
+    let text = other.text(&["import", &file]);
+    assert!(text.starts_with("read as jsonl\n") && text.contains("ALREADY THERE"), "{text}");
+}
+
+#[test]
+fn every_row_that_was_skipped_is_told() {
+    let store = Store::new();
+    let file = store.path("in.jsonl");
+    let note = r#"{"kind":"note","id":"n1","workspace":"w","created_at":"2026-01-01T00:00:00Z","text":"a"}"#;
+    fs::write(&file, format!("{{\"memkeep_export\":1}}\n{note}\nnonsense\n")).unwrap();
+    let file = store.word("in.jsonl");
+    let report = store.one(&["import", &file]);
+    assert_eq!(report["counts"]["notes"]["stored"], 1);
+    let issue = &report["issues"][0];
+    assert_eq!((&issue["action"], &issue["rowid"]), (&json!("skipped"), &json!(3)));
+    let text = store.text(&["import", &file]);
+    assert!(text.contains("skipped: lines row 3: "), "{text}");
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error() {
+    let store = filled();
+    store.run(&["import", &store.word("nowhere")]).failed(1, "NotFound");
+    fs::write(store.path("letter"), "dear friend\n").unwrap();
+    let letter = store.word("letter");
+    store.run(&["import", &letter]).failed(1, "InvalidArgument");
+    store.run(&["import", &letter, "--from", "muse"]).failed(1, "InvalidArgument");
+    store.run(&["import", &letter, "--from", "paper"]).failed(2, "InvalidArgument");
+    store.run(&["export", &store.word("no/such/folder")]).failed(1, "NotFound");
+    assert_eq!(
+        fs::read_dir(store.path(""))
+            .unwrap()
+            .filter(|entry| {
+                entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp")
+            })
+            .count(),
+        0
+    );
+}
