@@ -65,7 +65,6 @@ pub(crate) fn file_failed(error: io::Error, path: &Path) -> Error {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
             (ErrorKind::ReadOnly, "it may not be written there")
         }
-        io::ErrorKind::AlreadyExists => (ErrorKind::Conflict, "there is a file already"),
         _ => (ErrorKind::Unavailable, "the path cannot be used"),
     };
     Error::new(kind, message).with("path", path.display()).caused_by(error)

@@ -1,4 +1,4 @@
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use memkeep_core::{Error, ErrorKind, Result};
 use rusqlite::{
@@ -13,11 +13,14 @@ use crate::error::{failed, file_failed};
 pub(super) fn backup(from: &Connection, path: &Path) -> Result<()> {
     let path = std::path::absolute(path).map_err(|e| file_failed(e, path))?;
     // The name is taken first, so that nothing that is there is ever overwritten.
-    fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .map_err(|e| file_failed(e, &path))?;
+    fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| match error
+        .kind()
+    {
+        io::ErrorKind::AlreadyExists => {
+            Error::new(ErrorKind::Conflict, "there is a file already").with("path", path.display())
+        }
+        _ => file_failed(error, &path),
+    })?;
     copy(from, &path).map_err(|error| {
         // What is left is no store; if it cannot be removed, the error is the same.
         let _ = fs::remove_file(&path);

@@ -1,0 +1,122 @@
+//! Rows and pages that are not what they must be.
+
+use std::{fs, path::Path};
+
+use memkeep_core::{
+    Backend, ErrorKind, ListTurns, NewSession, NewTurn, Op, Scope, SessionStore, TurnId,
+    verify::Verify,
+};
+use memkeep_sqlite::{SqliteBackend, SqliteConfig};
+use rusqlite::Connection;
+
+/// A closed store with one session of `turns` turns.
+async fn store_of(path: &Path, turns: usize) {
+    let store = SqliteConfig::new(path).open().await.unwrap();
+    let turn = |n| {
+        let content = format!("turn {n} {}", "x".repeat(1_000));
+        Op::from(NewTurn::new("s", "user", content).id(format!("t{n}")))
+    };
+    let start = Op::StartSession(NewSession::new().id("s"));
+    store.commit([start].into_iter().chain((0..turns).map(turn)).collect()).await.unwrap();
+    store.close().await.unwrap();
+}
+
+async fn broken_by(sql: &str) -> (tempfile::TempDir, SqliteBackend) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    store_of(&path, 3).await;
+    let vandal = Connection::open(&path).unwrap();
+    vandal.execute_batch(sql).unwrap();
+    drop(vandal);
+    (folder, SqliteConfig::new(path).open().await.unwrap())
+}
+
+/// A corrupt row hides the rest (openai/openai-agents-python#3304).
+#[tokio::test]
+async fn a_broken_row_is_named_and_the_others_can_be_read() {
+    for sql in [
+        "UPDATE turns SET metadata = '{\"a\":' WHERE id = 't1'",
+        "UPDATE turns SET metadata = '\"a secret\"' WHERE id = 't1'",
+        "UPDATE turns SET content = CAST(x'ff' AS TEXT) WHERE id = 't1'",
+        "UPDATE turns SET created_at = 9223372036854775807 WHERE id = 't1'",
+        "UPDATE turns SET position = -1 WHERE id = 't1'",
+        "UPDATE turns SET origin = x'00' WHERE id = 't1'",
+    ] {
+        let (_folder, store) = broken_by(sql).await;
+        let of_turn = async |id: &str| store.turn(&Scope::All, &id.into()).await;
+        // The origin is not read by reads.
+        if !sql.contains("origin") {
+            let list = ListTurns::new("s");
+            for error in [of_turn("t1").await.unwrap_err(), store.turns(&list).await.unwrap_err()] {
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{sql}");
+                assert_eq!((error.get("table"), error.get("row")), (Some("turns"), Some("t1")));
+                assert!(!format!("{error:?}").contains("secret"));
+            }
+            let report = store.verify(&Verify::new()).await.unwrap();
+            assert_eq!(report.checked.turns, 2);
+            assert!(report.problems.iter().any(|p| p.location == "turns t1"), "{report:?}");
+        }
+        let tag = Op::UntagTurn { turn: "t1".into(), name: "x".to_owned() };
+        assert_eq!(store.commit_one(tag).await.unwrap_err().kind(), ErrorKind::Corrupt);
+        assert!(of_turn("t0").await.unwrap().is_some());
+        assert!(of_turn("t2").await.unwrap().is_some());
+        store.record_turn(NewTurn::new("s", "user", "more")).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn rows_whose_parent_is_gone_are_reported() {
+    let sql = "PRAGMA foreign_keys = OFF; INSERT INTO turn_tags VALUES (99, 'tag', NULL); \
+               UPDATE turns SET session = 77 WHERE id = 't1'";
+    let (_folder, store) = broken_by(sql).await;
+    let id = TurnId::new("t1");
+    let error = store.turn(&Scope::All, &id).await.unwrap_err();
+    assert_eq!((error.kind(), error.get("row")), (ErrorKind::Corrupt, Some("t1")));
+    let report = store.verify(&Verify::new()).await.unwrap();
+    for location in ["turn_tags", "turns pk 2", "turns t1", "session s"] {
+        assert!(report.problems.iter().any(|p| p.location == location), "{report:?}");
+    }
+    let repaired = store.verify(&Verify::new().repair(true)).await.unwrap();
+    assert!(!repaired.problems.iter().any(|p| p.location == "turn_tags"));
+}
+
+#[tokio::test]
+async fn a_lost_index_entry_is_found_and_rebuilt() {
+    let sql = "PRAGMA writable_schema = ON; \
+               CREATE TABLE spare (workspace TEXT); CREATE INDEX spare_workspace ON spare (workspace); \
+               UPDATE sqlite_schema SET rootpage = \
+                   (SELECT rootpage FROM sqlite_schema WHERE name = 'spare_workspace') \
+                   WHERE name = 'turns_workspace'; \
+               DELETE FROM sqlite_schema WHERE name = 'spare_workspace'";
+    let (_folder, store) = broken_by(sql).await;
+    assert!(!store.verify(&Verify::new()).await.unwrap().is_clean());
+    store.verify(&Verify::new().repair(true)).await.unwrap();
+    let problems = store.verify(&Verify::new()).await.unwrap().problems;
+    assert!(!problems.iter().any(|p| p.message.contains("turns_workspace")), "{problems:?}");
+}
+
+/// A report, not an end: whichever page is overwritten.
+#[tokio::test]
+async fn verify_reports_a_damaged_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole.db");
+    store_of(&whole, 60).await;
+    let bytes = fs::read(&whole).unwrap();
+    let mut reported = 0;
+    for page in 1..bytes.len() / 4096 {
+        let path = folder.path().join(format!("{page}.db"));
+        let mut damaged = bytes.clone();
+        damaged[page * 4096..][..4096].fill(0xa5);
+        fs::write(&path, &damaged).unwrap();
+        match SqliteConfig::new(&path).open().await {
+            Ok(store) => {
+                let report = store.verify(&Verify::new()).await.unwrap();
+                assert!(!report.is_clean(), "page {page}");
+                reported += 1;
+            }
+            // The tables themselves are described on the first pages.
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "page {page}"),
+        }
+    }
+    assert!(reported > 30, "{reported}");
+}
