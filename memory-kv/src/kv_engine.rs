@@ -1,16 +1,20 @@
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use memkeep_core::{
-    BackendInfo, Result,
+    BackendInfo, Error, Result,
     embedded::{Engine, Reader, View},
 };
 
 use crate::{KvView, KvWriter, OrderedEngine, schema};
 
 /// An [`Engine`] over an [`OrderedEngine`].
+///
+/// The ordered engine belongs to the writer: it is dropped where that is, at the latest when
+/// [`close`](memkeep_core::Backend::close) returns, so that its file can be opened again.
 #[derive(Debug)]
 pub struct KvEngine<E> {
-    engine: Arc<E>,
+    engine: Weak<E>,
+    info: BackendInfo,
     readers: usize,
 }
 
@@ -22,8 +26,9 @@ impl<E: OrderedEngine> KvEngine<E> {
     /// written then.
     pub fn open(engine: E, readers: usize) -> Result<(Self, KvWriter<E>)> {
         schema::prepare(&engine)?;
+        let info = engine.info();
         let engine = Arc::new(engine);
-        Ok((Self { engine: engine.clone(), readers }, KvWriter::new(engine)))
+        Ok((Self { engine: Arc::downgrade(&engine), info, readers }, KvWriter::new(engine)))
     }
 }
 
@@ -32,7 +37,7 @@ impl<E: OrderedEngine> Engine for KvEngine<E> {
     type Writer = KvWriter<E>;
 
     fn info(&self) -> BackendInfo {
-        self.engine.info()
+        self.info.clone()
     }
 
     fn readers(&self) -> usize {
@@ -46,10 +51,11 @@ impl<E: OrderedEngine> Engine for KvEngine<E> {
 
 /// Reads snapshots of an [`OrderedEngine`].
 #[derive(Debug)]
-pub struct KvReader<E>(Arc<E>);
+pub struct KvReader<E>(Weak<E>);
 
 impl<E: OrderedEngine> Reader for KvReader<E> {
     fn snapshot(&mut self, read: &mut dyn FnMut(&mut dyn View) -> Result<()>) -> Result<()> {
-        read(&mut KvView { engine: self.0.clone(), keys: self.0.snapshot()? })
+        let engine = self.0.upgrade().ok_or_else(Error::closed)?;
+        read(&mut KvView { engine: engine.clone(), keys: engine.snapshot()? })
     }
 }

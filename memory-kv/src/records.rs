@@ -69,7 +69,12 @@ pub(crate) trait Records: Snapshot {
     /// The record that a secondary key leads to, with its number.
     fn row_at<T: Row>(&self, key: &[u8], value: &[u8]) -> Result<(u64, T)> {
         let (_, number) = key::target(key, value)?;
-        Ok((number, self.row(number)?))
+        let row: T = self.row(number)?;
+        if !row.makes(number, key) {
+            let message = format!("the key {} leads to another record", key::hex(key));
+            return Err(Error::corrupt(T::KIND.as_str(), row.name(), message));
+        }
+        Ok((number, row))
     }
 
     /// The record under a key of `Table::Id`, with its number; `name` is what messages call it.
@@ -136,7 +141,7 @@ pub(crate) trait Records: Snapshot {
                 .ok_or_else(|| Error::corrupt("key", key::hex(key), "it has no number"))?;
             let row: Result<T> = match scope {
                 Scope::All => T::open(number, value, number),
-                Scope::Workspace(_) => self.row(number),
+                Scope::Workspace(_) => self.row_at(key, value).map(|(_, row)| row),
             };
             f(number, row.map(T::into_record))
         })

@@ -69,6 +69,11 @@ pub(crate) trait Row: Sized {
         pairs.push((member.number(number).into_bytes(), Vec::new()));
         pairs
     }
+
+    /// Whether `key` is one of its secondary keys.
+    fn makes(&self, number: u64, key: &[u8]) -> bool {
+        self.secondary(number).iter().any(|(made, _)| made == key)
+    }
 }
 
 /// Calls a function that is generic over [`Row`] for a kind that is known at run time.
