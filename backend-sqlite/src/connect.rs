@@ -21,6 +21,9 @@ use crate::{
 /// How many statements a connection keeps prepared: more than there are.
 const STATEMENTS: usize = 256;
 
+/// The longest time that SQLite can be told to wait: 2^31 - 1 milliseconds.
+const LONGEST_WAIT: Duration = Duration::from_millis(0x7fff_ffff);
+
 /// How long an opener that met a lock waits before it tries again.
 const RETRY: Duration = Duration::from_millis(5);
 
@@ -53,7 +56,7 @@ impl Connector {
         let mut connector = Self {
             path: config.path.as_ref().map(absolute).transpose()?,
             synchronous: config.synchronous,
-            busy_timeout: config.busy_timeout,
+            busy_timeout: config.busy_timeout.min(LONGEST_WAIT),
             access: if config.read_only { Access::ReadOnly } else { Access::ReadWrite },
         };
         let opened = connector.open_retrying();

@@ -14,6 +14,11 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         rusqlite::Error::InvalidPath(_) | rusqlite::Error::NulError(_) => {
             (ErrorKind::InvalidArgument, "the path cannot be one of a file")
         }
+        rusqlite::Error::FromSqlConversionFailure(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..)
+        | rusqlite::Error::InvalidColumnType(..) => {
+            (ErrorKind::Corrupt, "a stored value is not what it must be")
+        }
         _ => (ErrorKind::Unexpected, "SQLite was not used as it wants to be"),
     };
     Error::new(kind, message).caused_by(error)
@@ -68,4 +73,32 @@ pub(crate) fn file_failed(error: io::Error, path: &Path) -> Error {
         _ => (ErrorKind::Unavailable, "the path cannot be used"),
     };
     Error::new(kind, message).with("path", path.display()).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_what_a_caller_can_act_on() {
+        for (code, kind, retryable) in [
+            (ffi::SQLITE_BUSY, ErrorKind::Timeout, true),
+            (ffi::SQLITE_BUSY_SNAPSHOT, ErrorKind::Timeout, true),
+            (ffi::SQLITE_LOCKED, ErrorKind::Timeout, true),
+            (ffi::SQLITE_READONLY_DIRECTORY, ErrorKind::ReadOnly, false),
+            (ffi::SQLITE_READONLY_DBMOVED, ErrorKind::Unavailable, true),
+            (ffi::SQLITE_FULL, ErrorKind::StorageFull, false),
+            (ffi::SQLITE_IOERR_SHMSIZE, ErrorKind::StorageFull, false),
+            (ffi::SQLITE_IOERR_FSYNC, ErrorKind::Unavailable, true),
+            (ffi::SQLITE_CORRUPT_VTAB, ErrorKind::Corrupt, false),
+            (ffi::SQLITE_NOTADB, ErrorKind::Corrupt, false),
+            (ffi::SQLITE_CANTOPEN, ErrorKind::Unavailable, true),
+            (ffi::SQLITE_CONSTRAINT_UNIQUE, ErrorKind::Unexpected, false),
+            (ffi::SQLITE_MISUSE, ErrorKind::Unexpected, false),
+        ] {
+            let error = failed(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+            assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{error:?}");
+            assert!(std::error::Error::source(&error).is_some());
+        }
+    }
 }

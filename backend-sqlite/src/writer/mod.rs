@@ -104,3 +104,51 @@ impl Writer for SqliteWriter {
         backup::backup(self.view.connection(), path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use memkeep_core::{Batch, NewEpisode, RecordKind, Scan, Timestamp, decide::decide};
+
+    use super::*;
+    use crate::SqliteConfig;
+
+    fn add(writer: &mut SqliteWriter, text: &str) -> Result<()> {
+        let prepared = Batch::from(NewEpisode::new(text, "")).prepare()?;
+        writer.begin()?;
+        let loaded = writer.load(&prepared.needs())?;
+        let decision = decide(&prepared, loaded, Timestamp::default())?;
+        let written = writer.apply(&decision.changes).and_then(|()| writer.commit());
+        if written.is_err() {
+            writer.rollback();
+        }
+        written
+    }
+
+    /// A full medium (cberner/redb#620): it is said, what was there can be read, and with room again
+    /// the store goes on.
+    #[test]
+    fn a_full_store_goes_on_when_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = SqliteConfig::new(folder.path().join("agent.db"));
+        let (connector, connection) = Connector::open(&config).unwrap();
+        let mut writer = SqliteWriter::new(&connector, connection);
+        let limit = |writer: &SqliteWriter, pages: u32| {
+            let connection = writer.view.connection();
+            connection
+                .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+                .unwrap();
+        };
+        add(&mut writer, "first").unwrap();
+        limit(&writer, 1);
+        let large = "x".repeat(1 << 20);
+        let error = add(&mut writer, &large).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull, "{error:?}");
+        let there = |writer: &mut SqliteWriter| {
+            writer.view().scan(&Scan::new(RecordKind::Episode)).unwrap().items.len()
+        };
+        assert_eq!(there(&mut writer), 1);
+        limit(&writer, 1_000_000);
+        add(&mut writer, &large).unwrap();
+        assert_eq!(there(&mut writer), 2);
+    }
+}
