@@ -2,23 +2,26 @@ use clap::Parser;
 
 use crate::commands::Command;
 
+/// What the help calls the words that go with every command.
+const GLOBAL: &str = "Global options";
+
 /// Memory for AI agents: sessions and turns, episodes, notes, state and an audit log.
 ///
 /// A text that starts with a hyphen and is also an option goes after `--`. Exit status: 0 done;
 /// 1 the operation failed; 2 the words were wrong.
 #[derive(Parser)]
-#[command(name = "memkeep", version, max_term_width = 100)]
+#[command(name = "memkeep", version)]
 pub(crate) struct Args {
     /// The store, such as sqlite:agent.db [default: a SQLite file in your data folder]
-    #[arg(long, global = true, env = "MEMKEEP_STORE", hide_env_values = true, value_name = "URL")]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "MEMKEEP_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<String>,
 
     /// Read and write this workspace only; without it, reads span all and writes use `default`
-    #[arg(long, global = true, value_name = "W", allow_hyphen_values = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "W", allow_hyphen_values = true)]
     pub(crate) workspace: Option<String>,
 
     /// Print JSON lines, one record a line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     #[command(subcommand)]

@@ -1,9 +1,9 @@
-use std::{path::Path, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use etcetera::BaseStrategy;
 use memkeep::{
     Batch, Cursor, Error, ErrorKind, MemoryBackend, Op, Outcome, Page, Receipt, Result, Scope,
-    StoreUrl, Workspace,
+    StoreUrl, Workspace, sqlite::SqliteConfig,
 };
 
 use crate::{
@@ -37,7 +37,7 @@ impl Context {
                 Access::Create => {}
                 Access::Existing => {
                     return Err(Error::new(ErrorKind::NotFound, "there is no store here")
-                        .with("path", path)
+                        .with("path", path.display())
                         .into());
                 }
                 Access::Rehearsal => "inmem:".clone_into(&mut url),
@@ -117,14 +117,14 @@ fn default_store() -> Result<String> {
     Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
 }
 
-/// The path of a store that is a file and is not there. Opening it would make an empty store, which
-/// is what nobody expects of reading under a mistyped name.
-fn missing_file(url: &str) -> Result<Option<String>> {
+/// The file of a store that is not there. Opening it would make an empty store, which is what nobody
+/// expects of reading under a mistyped name.
+fn missing_file(url: &str) -> Result<Option<PathBuf>> {
     let url: StoreUrl = url.parse()?;
     if url.scheme() != "sqlite" {
         return Ok(None);
     }
-    let path = url.path()?;
-    let missing = path != ":memory:" && !Path::new(&path).exists();
-    Ok(missing.then_some(path))
+    let path = SqliteConfig::from_url(&url)?.path;
+    // An empty path is no path: opening says so.
+    Ok(path.filter(|path| !path.as_os_str().is_empty() && !path.exists()))
 }

@@ -67,9 +67,13 @@ impl<'a, T: Render> Listing<'a, T> {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let table = table(&self.names, &self.rows);
-        if table.width().is_some_and(|room| room < least_width(&table, &self.rows)) {
-            return self.paragraphs();
+        let mut table = table(&self.names, &self.rows);
+        // Some terminals do not know their width, and say 0.
+        if let Some(room) = table.width().filter(|room| *room > 0) {
+            if room < least_width(&table, &self.rows) {
+                return self.paragraphs();
+            }
+            table.set_content_arrangement(ContentArrangement::Dynamic);
         }
         for line in table.lines() {
             writeln!(self.out.out, "{}", line.trim_end())?;
@@ -96,13 +100,10 @@ const GAP: u16 = 2;
 fn table(names: &[&str], rows: &[Vec<Value>]) -> Table {
     let bold = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(names.iter().map(|name| {
-            let head = Cell::new(name.replace('_', " ").to_uppercase());
-            if bold { head.add_attribute(Attribute::Bold) } else { head }
-        }));
+    table.load_style(presets::NOTHING).set_header(names.iter().map(|name| {
+        let head = Cell::new(name.replace('_', " ").to_uppercase());
+        if bold { head.add_attribute(Attribute::Bold) } else { head }
+    }));
     for values in rows {
         let mut row = Row::new();
         // Where texts are wrapped, a few lines are enough to recognise them.
@@ -115,7 +116,7 @@ fn table(names: &[&str], rows: &[Vec<Value>]) -> Table {
         table.add_row(row);
     }
     for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, GAP));
+        column.set_padding((0, if i + 1 < names.len() { GAP } else { 0 }));
         if !wraps(rows, i) {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
@@ -134,5 +135,6 @@ fn least_width(table: &Table, rows: &[Vec<Value>]) -> u16 {
     const LEAST: u16 = 16;
     let widths = table.column_max_content_widths().into_iter().enumerate();
     let least = |(i, width): (usize, u16)| if wraps(rows, i) { width.min(LEAST) } else { width };
-    widths.map(least).fold(0, |sum, width| sum.saturating_add(width).saturating_add(GAP))
+    let whole: u16 = widths.map(least).fold(0, |sum, width| u16::saturating_add(sum, width + GAP));
+    whole.saturating_sub(GAP)
 }

@@ -27,6 +27,9 @@ fn wrong_words_end_with_2_in_either_form() {
         &["batch", "file"],
         &["--store", "nowhere", "sessions"],
         &["--store", "nosuch:x", "sessions"],
+        &["--store", "", "sessions"],
+        &["--store", "sqlite:", "sessions"],
+        &["--store", "sqlite:x?nosuch=1", "sessions"],
     ] {
         assert!(store.run(words).failed(2, "InvalidArgument").out.is_empty(), "{words:?}");
         let run = store.run(&[&["--json"], words].concat()).failed(2, "InvalidArgument");

@@ -55,6 +55,42 @@ fn a_sound_store_is_clean() {
 }
 
 #[test]
+fn what_is_wrong_is_told_and_repaired_where_it_can_be() {
+    let store = filled();
+    store.make(&["add", "audit", "act", "allow"]);
+    store.damage("UPDATE sessions SET turn_count = 99");
+    let run = store.run(&["verify"]);
+    assert_eq!((run.status, run.err.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.out.contains("session s: turn_count is 99"), "{run:?}");
+    assert!(run.out.ends_with("problems: 1\n"), "{run:?}");
+    let run = store.run(&["verify", "--json"]);
+    assert_eq!(run.status, Some(1));
+    assert_eq!(run.lines()[0]["problems"][0]["location"], "session s");
+    assert!(store.text(&["verify", "--repair"]).contains("(repaired)"));
+    store.run(&["verify"]).done();
+
+    store.damage("UPDATE audit SET decision = 'deny'");
+    assert_eq!(store.run(&["verify"]).status, Some(1));
+    assert_eq!(store.run(&["verify", "--repair"]).status, Some(1), "a record is not invented");
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_named_and_the_others_are_there() {
+    let store = filled();
+    store.make(&["turn", "s", "user", "broken"]);
+    store.make(&["start", "--id", "other"]);
+    store.make(&["turn", "other", "user", "sound"]);
+    store.damage("UPDATE turns SET metadata = '{' WHERE content = 'broken'");
+    let error = store.run(&["turns", "s", "--json"]).failed(1, "Corrupt").error();
+    assert_eq!(error["context"]["table"], "turns");
+    store.run(&["export"]).failed(1, "Corrupt");
+    assert_eq!(store.run(&["verify"]).status, Some(1));
+    assert_eq!(store.json(&["turns", "other"]).len(), 1);
+    assert_eq!(store.one(&["delete", "session", "s"])["existed"], true);
+    store.run(&["verify"]).done();
+}
+
+#[test]
 fn a_backup_is_a_store() {
     let store = filled();
     let copy = store.word("copy.db");

@@ -34,6 +34,12 @@ impl Store {
         format!("sqlite:{}", self.word("store.db"))
     }
 
+    /// Changes the file behind the command's back.
+    pub(crate) fn damage(&self, sql: &str) {
+        let connection = rusqlite::Connection::open(self.path("store.db")).unwrap();
+        assert!(connection.execute(sql, []).unwrap() > 0);
+    }
+
     /// The binary, with the store and nothing else of this process's surroundings.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = bare(words);

@@ -51,6 +51,42 @@ fn an_export_is_read_back_into_an_equal_store() {
 }
 
 #[test]
+fn the_databases_of_other_systems_are_read_and_not_changed() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");
+    for (name, kind, count) in [("muse", "episodes", 60), ("velune", "steps", 40)] {
+        let store = Store::new();
+        let original = fs::read(fixtures.join(format!("{name}_small.db"))).unwrap();
+        fs::write(store.path("source.db"), &original).unwrap();
+        let source = store.word("source.db");
+
+        let dry = store.one(&["import", &source, "--dry-run"]);
+        let report = store.one(&["import", &source]);
+        assert_eq!(report["format"], name);
+        assert_eq!(report["counts"][kind]["stored"], count);
+        assert_eq!(report["counts"], dry["counts"]);
+        assert_eq!(report["issues"], dry["issues"]);
+        assert_eq!(store.one(&["stats"])["counts"][kind], count);
+        store.run(&["verify"]).done();
+
+        let again = store.one(&["import", &source, "--from", name]);
+        assert_eq!(again["counts"][kind]["already_there"], count);
+        assert_eq!(fs::read(store.path("source.db")).unwrap(), original);
+        let beside = |suffix| store.path(&format!("source.db{suffix}")).exists();
+        assert!(!beside("-wal") && !beside("-shm") && !beside("-journal"));
+    }
+}
+
+#[test]
+fn an_import_goes_to_the_workspace_that_is_named() {
+    let store = Store::new();
+    let file =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/muse_small.db");
+    store.run(&["import", file.to_str().unwrap(), "--workspace", "w"]).done();
+    assert_eq!(store.json(&["episodes", "--workspace", "w"]).len(), 60);
+    assert_eq!(store.json(&["workspaces"]).len(), 1);
+}
+
+#[test]
 fn every_row_that_was_skipped_is_told() {
     let store = Store::new();
     let file = store.path("in.jsonl");
