@@ -26,11 +26,16 @@ impl StoreUrl {
     }
 
     /// What stands between the scheme's colon and the parameters, percent-decoded. A leading `//`
-    /// of an empty host is dropped: `sqlite:///a/b` and `sqlite:/a/b` are the same.
+    /// of an empty host is dropped: `sqlite:///a/b` and `sqlite:/a/b` are the same. A host is
+    /// `InvalidArgument`: whoever writes `sqlite://agent.db` does not mean `/agent.db`.
     pub fn path(&self) -> Result<String> {
         let path = match self.rest.strip_prefix("//") {
             Some(path) if path.starts_with('/') => path,
-            _ => &self.rest,
+            Some(_) => {
+                let message = "a path is written as in sqlite:agent.db or sqlite:///srv/agent.db";
+                return Err(Error::invalid("url", message));
+            }
+            None => &self.rest,
         };
         decode(path)
     }

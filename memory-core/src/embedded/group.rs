@@ -162,7 +162,8 @@ impl<W: Writer> Thread<W> {
     }
 
     /// If the engine fails, nobody in the group is acknowledged; each is then tried alone, so that
-    /// one batch that the engine cannot take does not fail its neighbours.
+    /// one batch that the engine cannot take does not fail its neighbours. A lock that was not to be
+    /// had is no batch's fault: waiting for it again for each would only add up.
     fn group(&mut self, group: Vec<Waiting>) {
         match self.transaction(&group) {
             Ok(answers) => {
@@ -170,7 +171,7 @@ impl<W: Writer> Thread<W> {
                     self.answer(waiting.reply, answer);
                 }
             }
-            Err(error) if group.len() == 1 => {
+            Err(error) if group.len() == 1 || error.is_retryable() => {
                 for waiting in group {
                     self.answer(waiting.reply, Err(error.clone()));
                 }
