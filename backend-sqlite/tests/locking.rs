@@ -1,8 +1,11 @@
 //! A store that somebody else is writing.
 
 use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use memkeep_core::{EpisodicBackend, ErrorKind, NewEpisode, Scope};
@@ -43,13 +46,23 @@ async fn a_lock_that_stays_is_a_timeout_to_be_retried() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.db");
     let config = SqliteConfig::new(&path).busy_timeout(Duration::from_millis(20));
-    let store = config.open().await.unwrap();
+    let store = Arc::new(config.open().await.unwrap());
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let write = || store.add_episode(NewEpisode::new("p", "s").id("e"));
     let error = write().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
     assert!(error.is_retryable());
+    // Those who wait together have waited together: it does not add up.
+    let started = Instant::now();
+    let writers = (0..200).map(|n| {
+        let (store, new) = (store.clone(), NewEpisode::new("p", n.to_string()));
+        tokio::spawn(async move { store.add_episode(new).await })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        assert_eq!(writer.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     other.execute_batch("COMMIT").unwrap();
     write().await.unwrap();
 }

@@ -202,6 +202,7 @@ async fn a_url_says_what_a_config_says() {
     assert_eq!((config.busy_timeout.as_millis(), config.readers), (7, 2));
     assert!(config.read_only);
     assert_eq!(parse("sqlite::memory:").unwrap().path, None);
+    assert!(parse("sqlite://agent.db").is_err());
     for wrong in ["speed=9", "readers=many", "synchronous=off", "read_only=1"] {
         let error = parse(&format!("sqlite:a.db?{wrong}")).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
