@@ -17,7 +17,7 @@ pub(crate) struct Args {
     pub(crate) store: Option<String>,
 
     /// Read and write this workspace only; without it, reads span all and writes use `default`
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "W", allow_hyphen_values = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "W")]
     pub(crate) workspace: Option<String>,
 
     /// Print JSON lines, one record a line

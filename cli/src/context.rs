@@ -72,7 +72,7 @@ impl Context {
         if let Some(workspace) = self.scope.workspace() {
             let mut confinement = Confinement::new(&*self.store, workspace);
             for (i, op) in batch.ops.iter_mut().enumerate() {
-                confinement.admit(op).await.map_err(|e| e.with("op", i))?;
+                confinement.admit(op).await.map_err(|e| e.with("op", i).during("commit"))?;
             }
         }
         self.store.commit(batch).await

@@ -138,11 +138,15 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let shown = error.print();
         return shown.map_or_else(|e| Failure::from(e).report(false), |()| ExitCode::SUCCESS);
     }
-    let message = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
+    let message = rendered.strip_prefix("error: ");
     if asks_for_json() {
+        let message = message.unwrap_or("a command is missing").trim_end();
         print_object(ErrorKind::InvalidArgument, message, &Map::new());
-    } else {
+    } else if let Some(message) = message {
         print_text(ErrorKind::InvalidArgument, message);
+    } else {
+        // Who says no command at all is shown which there are.
+        let _ = error.print();
     }
     ExitCode::from(2)
 }

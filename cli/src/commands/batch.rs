@@ -12,7 +12,7 @@ pub(crate) struct Commit {
     #[arg(value_name = "-", value_parser = ["-"])]
     stdin: Option<String>,
     /// The idempotency key: a batch that was committed under it is not done again
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    #[arg(long, value_name = "K")]
     key: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use memkeep::{Timestamp, verify};
 use crate::{
     context::Context,
     failure::Failure,
-    output::{Progress, View, counts},
+    output::{Progress, View, counts, escape},
     parse,
 };
 
@@ -81,7 +81,8 @@ impl Verify {
             .iter()
             .map(|problem| {
                 let repaired = if problem.repaired { " (repaired)" } else { "" };
-                format!("{}: {}{repaired}", problem.location, problem.message)
+                let line = format!("{}: {}{repaired}", problem.location, problem.message);
+                escape::line(&line).into_owned()
             })
             .collect();
         told.push(format!("checked: {}", counts::summary(&report.checked)));

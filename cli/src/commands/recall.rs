@@ -32,10 +32,10 @@ pub(crate) struct Recall {
     #[arg(long)]
     open: bool,
     /// Turns: only of this role
-    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    #[arg(long, value_name = "R")]
     role: Option<String>,
     /// Turns: only those with this tag
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T")]
     tag: Option<String>,
     /// Only from this date or RFC 3339 time on
     #[arg(long, value_name = "TIME", value_parser = parse::time)]

@@ -66,7 +66,7 @@ pub(crate) struct Find {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_FINDS, value_parser = parse::count)]
     limit: usize,
     /// Only turns of this role
-    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    #[arg(long, value_name = "R")]
     role: Option<String>,
 }
 

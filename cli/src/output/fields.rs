@@ -104,18 +104,26 @@ impl Value {
         }
     }
 
-    /// In a cell of a table: one line, not too long; instants to the second.
+    /// In a cell of a table: instants to the second.
     pub(super) fn to_cell(&self) -> String {
-        /// Enough to recognise a text, and to show an id whole.
-        const LIMIT: usize = 100;
         match self {
             Self::Absent => String::new(),
-            Self::Text(text) | Self::Name(text) => escape::cut(text, LIMIT),
-            Self::Number(number) => number.clone(),
+            Self::Text(text) | Self::Name(text) | Self::Number(text) => text.clone(),
             Self::Time(at) => {
                 let text = at.to_string();
                 text.get(..19).unwrap_or(&text).replace('T', " ")
             }
+        }
+    }
+
+    /// With what a cell shows of a text: one line, not too long.
+    pub(super) fn cut(self) -> Self {
+        /// Enough to recognise a text, and to show an id whole.
+        const LIMIT: usize = 100;
+        match self {
+            Self::Text(text) => Self::Text(escape::cut(&text, LIMIT)),
+            Self::Name(text) => Self::Name(escape::cut(&text, LIMIT)),
+            other => other,
         }
     }
 }
@@ -164,7 +172,8 @@ impl From<i64> for Value {
 
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
-        Self::Number(format!("{number:.4}"))
+        let small = number != 0.0 && number.abs() < 0.001;
+        Self::Number(if small { format!("{number:.1e}") } else { format!("{number:.4}") })
     }
 }
 

@@ -6,6 +6,7 @@ mod fields;
 mod listing;
 mod progress;
 mod records;
+mod table;
 
 use std::{
     fmt::Display,
@@ -62,12 +63,12 @@ impl Output {
 
     /// A record that was made: for people its id alone, which a shell can keep in a variable.
     pub(crate) fn created<T: Named>(&mut self, record: &T) -> Result<(), Failure> {
-        if self.json { self.json_line(record) } else { self.text(record.id()) }
+        if self.json { self.json_line(record) } else { self.note(record.id()) }
     }
 
     /// A line that only people are told.
     pub(crate) fn note(&mut self, line: impl Display) -> Result<(), Failure> {
-        if self.json { Ok(()) } else { self.text(&line.to_string()) }
+        if self.json { Ok(()) } else { self.text(&escape::line(&line.to_string())) }
     }
 
     /// A value that is not a record: for people, `text`.

@@ -76,7 +76,9 @@ impl Render for Turn {
         let Self { index, id, role, created_at, content, .. } = self;
         let tags = tags(self).map(|tags| format!(" [{tags}]")).unwrap_or_default();
         let head = format!("#{index} {role} {created_at} {id}{tags}");
-        format!("{}\n{content}", super::escape::line(&head))
+        // Indented, so that no content can pass for the head of another turn.
+        let content = content.trim_end_matches('\n').replace('\n', "\n    ");
+        format!("{}\n    {content}", super::escape::line(&head))
     }
 }
 

@@ -37,8 +37,12 @@ fn wrong_words_end_with_2_in_either_form() {
         assert!(error["message"].is_string() && error["context"].is_object(), "{error}");
         assert!(run.out.is_empty());
     }
-    assert_eq!(store.run(&[]).status, Some(2));
-    assert_eq!(store.run(&["state"]).status, Some(2));
+    for words in [&[][..], &["state"]] {
+        let shown = run(bare(words), b"");
+        assert_eq!(shown.status, Some(2));
+        assert!(shown.err.contains("Commands:") && !shown.err.contains("error"), "{shown:?}");
+        store.run(&[words, &["--json"]].concat()).failed(2, "InvalidArgument");
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn turns_come_in_order_all_or_the_last() {
 
     let text = store.text(&["turns", "s1", "--last", "2"]);
     assert!(text.starts_with("#2 user "), "{text}");
-    assert!(text.contains("\nfix\n\n#3 tool "), "{text}");
+    assert!(text.contains("\n    fix\n\n#3 tool "), "{text}");
     assert_eq!(store.text(&["turns", "s1", "--last", "0"]), "no turns\n");
 }
 
