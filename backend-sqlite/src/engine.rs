@@ -4,7 +4,7 @@ use memkeep_core::{
 };
 use rusqlite::Connection;
 
-use crate::{connect::Connector, error::failed, view::SqliteView, writer::SqliteWriter};
+use crate::{connect::Connector, view::SqliteView, writer::SqliteWriter};
 
 /// A memory in an SQLite file, or in memory. Opened by [`SqliteConfig`](crate::SqliteConfig).
 pub type SqliteBackend = Embedded<SqliteEngine>;
@@ -56,12 +56,9 @@ impl Reader for SqliteReader {
     fn snapshot(&mut self, read: &mut dyn FnMut(&mut dyn View) -> Result<()>) -> Result<()> {
         self.0.run("BEGIN")?;
         let outcome = read(&mut self.0);
-        // Nothing was written, so there is nothing that ending could lose; after an error SQLite
-        // may have ended the transaction itself.
-        if !self.0.connection().is_autocommit() {
-            let ended = self.0.connection().execute_batch("ROLLBACK").map_err(failed);
-            return outcome.and(ended);
-        }
-        outcome
+        // After some errors SQLite has ended the transaction itself.
+        let ended =
+            if self.0.connection().is_autocommit() { Ok(()) } else { self.0.run("ROLLBACK") };
+        outcome.and(ended)
     }
 }

@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use memkeep_core::{
-    Backend, ErrorKind, ListTurns, NewSession, NewTurn, Op, Scope, SessionStore, TurnId,
-    verify::Verify,
+    Backend, ErrorKind, ListSessions, ListTurns, NewSession, NewTurn, Op, Scope, SessionStore,
+    TurnId, verify::Verify,
 };
 use memkeep_sqlite::{SqliteBackend, SqliteConfig};
 use rusqlite::Connection;
@@ -119,4 +119,41 @@ async fn verify_reports_a_damaged_file() {
         }
     }
     assert!(reported > 30, "{reported}");
+}
+
+/// Listing reads everything (google/adk-python#4871): of a session's turns only the first prompt is
+/// read, and of that only the beginning. What is damaged behind it shows only when it is read.
+#[tokio::test]
+async fn a_listing_reads_only_the_beginnings_of_first_prompts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    let store = SqliteConfig::new(&path).open().await.unwrap();
+    store.start_session(NewSession::new().id("s")).await.unwrap();
+    for (id, role) in [("t0", "system"), ("t1", "user"), ("t2", "user")] {
+        let turn = NewTurn::new("s", role, "b".repeat(1 << 20)).id(id);
+        store.record_turn(turn).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let mut prompt_pages = 0;
+    for page in bytes.chunks_mut(4096) {
+        // An overflow page: the number of the next, and text.
+        if page[4..].iter().all(|byte| *byte == b'b') {
+            prompt_pages += 1;
+            // The first page of each text is left.
+            if prompt_pages % 256 > 8 {
+                page.fill(0xa5);
+            }
+        }
+    }
+    assert!(prompt_pages > 700);
+    fs::write(&path, bytes).unwrap();
+
+    let store = SqliteConfig::new(&path).open().await.unwrap();
+    let sessions = store.sessions(&ListSessions::new()).await.unwrap().items;
+    assert_eq!(sessions[0].first_prompt, Some("b".repeat(256)));
+    for id in ["t0", "t1", "t2"] {
+        let error = store.turn(&Scope::All, &id.into()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+    }
 }

@@ -1,12 +1,13 @@
 //! Deletion, compacting, copies.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use memkeep_core::{
     Backend, Batch, EpisodicBackend, ErrorKind, ListSessions, ListTurns, NewEpisode, NewSession,
     NewTurn, Op, Prune, RecordKind, Scan, Scope, SessionStore, Timestamp,
 };
 use memkeep_sqlite::{SqliteConfig, Synchronous};
+use rusqlite::Connection;
 
 const SECRET: &str = "correct-horse-battery-staple";
 
@@ -73,6 +74,7 @@ async fn a_backup_is_a_store_of_its_own() {
         let live = store.turns(&ListTurns::new("s").limit(50_usize)).await.unwrap().items;
         assert_eq!(turns, live);
         copy.record_turn(NewTurn::new("s", "user", "here")).await.unwrap();
+        store.compact().await.unwrap();
     }
 }
 
@@ -111,4 +113,23 @@ async fn writes_are_seen_by_other_handles_at_once() {
         let id = writer.add_episode(NewEpisode::new("p", "s")).await.unwrap().id;
         assert!(reader.episode(&Scope::All, &id).await.unwrap().is_some());
     }
+}
+
+/// While somebody reads an older state the log cannot be cut, and the text may still be in it.
+#[tokio::test]
+async fn compact_says_when_it_could_not_wipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    let config = SqliteConfig::new(&path).busy_timeout(Duration::from_millis(20));
+    let store = config.open().await.unwrap();
+    store.add_episode(NewEpisode::new(SECRET, "").id("e")).await.unwrap();
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM episodes").unwrap();
+    store.delete_episode(&"e".into()).await.unwrap();
+    let error = store.compact().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Timeout, true));
+    assert!(holds_secret(folder.path()));
+    reader.execute_batch("COMMIT").unwrap();
+    store.compact().await.unwrap();
+    assert!(!holds_secret(folder.path()));
 }

@@ -22,7 +22,7 @@ use self::{
 };
 use crate::{
     connect::log_bytes,
-    error::failed,
+    error::{failed, file_failed},
     rows::{Cells, IntoRecord, Prompted, Table},
 };
 
@@ -191,11 +191,8 @@ impl View for SqliteView {
 
     fn bytes(&mut self) -> Result<Option<u64>> {
         let Some(path) = &self.path else { return Ok(None) };
-        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
-        let pages = self.value::<u64>(sql, ())?.unwrap_or(0);
-        // Pages that are only in the log so far are in both numbers until it is moved.
-        let file = std::fs::metadata(path).map_or(pages, |file| file.len());
-        Ok(Some(file + log_bytes(path)))
+        let file = std::fs::metadata(path).map_err(|e| file_failed(e, path))?;
+        Ok(Some(file.len() + log_bytes(path)))
     }
 
     fn integrity(&mut self) -> Result<Vec<Problem>> {
