@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use memkeep_core::{
     Counts, Episode, Error, ErrorKind, Note, RecordKind, Result, Session, SessionId, StoredReceipt,
@@ -60,19 +60,19 @@ impl<'t, T: Transaction> Applier<'t, T> {
     }
 
     fn counts(&mut self, workspace: &Workspace) -> Result<&mut Counts> {
-        if !self.counts.contains_key(workspace) {
-            let counts = self.keys.counts(workspace)?;
-            self.counts.insert(workspace.clone(), counts);
-        }
-        Ok(self.counts.entry(workspace.clone()).or_default())
+        Ok(match self.counts.entry(workspace.clone()) {
+            Entry::Occupied(counts) => counts.into_mut(),
+            Entry::Vacant(place) => place.insert(self.keys.counts(workspace)?),
+        })
     }
 
     fn next_number<R: Row>(&mut self) -> Result<u64> {
-        if !self.last_numbers.contains_key(&R::KIND) {
-            let last = self.keys.last_number::<R>()?;
-            self.last_numbers.insert(R::KIND, (counter_key::<R>(), last));
-        }
-        let (_, last) = self.last_numbers.entry(R::KIND).or_default();
+        let (_, last) = match self.last_numbers.entry(R::KIND) {
+            Entry::Occupied(counter) => counter.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert((counter_key::<R>(), self.keys.last_number::<R>()?))
+            }
+        };
         *last += 1;
         Ok(*last)
     }
@@ -125,14 +125,30 @@ impl<'t, T: Transaction> Applier<'t, T> {
         Ok(())
     }
 
-    /// Removes a record that goes with its session or workspace. One that cannot be read goes too:
-    /// its keys are those that lead to it.
-    fn remove_member<R: Row>(&mut self, number: u64, workspace: &Workspace) -> Result<()> {
-        match self.keys.row::<R>(number) {
-            Ok(row) => return self.remove(number, &row),
-            Err(error) if error.kind() == ErrorKind::Corrupt => {}
-            Err(error) => return Err(error),
+    /// Removes the records that go with a session or a workspace: those of a kind that the keys
+    /// under `prefix` lead to. One that cannot be read goes too, with all keys that lead to it. A key
+    /// that leads to a stranger goes alone.
+    fn remove_members<R: Row>(&mut self, prefix: Key, workspace: &Workspace) -> Result<()> {
+        let mut members = Vec::new();
+        self.keys.walk(prefix.all(), false, |key, value| {
+            members.push((key.to_vec(), key::target(key, value)?.1));
+            Ok(true)
+        })?;
+        for (key, number) in members {
+            match self.keys.row::<R>(number) {
+                Ok(row) if row.makes(number, &key) => self.remove(number, &row)?,
+                Ok(_) => self.keys.delete(&key)?,
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    self.remove_unreadable::<R>(number)?;
+                    *self.counts(workspace)? -= one(R::KIND);
+                }
+                Err(error) => return Err(error),
+            }
         }
+        Ok(())
+    }
+
+    fn remove_unreadable<R: Row>(&mut self, number: u64) -> Result<()> {
         let mut keys = vec![key::record(R::KIND, number)];
         self.keys.walk(Keys::secondary(), false, |key, value| {
             if key::target(key, value).is_ok_and(|target| target == (R::KIND, number)) {
@@ -140,19 +156,7 @@ impl<'t, T: Transaction> Applier<'t, T> {
             }
             Ok(true)
         })?;
-        keys.iter().try_for_each(|key| self.keys.delete(key))?;
-        *self.counts(workspace)? -= one(R::KIND);
-        Ok(())
-    }
-
-    /// The numbers of the records that the keys under `prefix` lead to.
-    fn numbers(&self, prefix: Key) -> Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        self.keys.walk(prefix.all(), false, |key, value| {
-            numbers.push(key::target(key, value)?.1);
-            Ok(true)
-        })?;
-        Ok(numbers)
+        keys.iter().try_for_each(|key| self.keys.delete(key))
     }
 
     fn delete_session(&mut self, id: &SessionId) -> Result<()> {
@@ -161,10 +165,7 @@ impl<'t, T: Transaction> Applier<'t, T> {
         };
         for kind in [RecordKind::Turn, RecordKind::Step] {
             let places = Key::of(Table::Place).kind(kind).text(id.as_str());
-            for number in self.numbers(places)? {
-                let workspace = session.workspace();
-                by_kind!(kind, Kept => self.remove_member::<Kept>(number, workspace))?;
-            }
+            by_kind!(kind, Kept => self.remove_members::<Kept>(places, session.workspace()))?;
         }
         self.remove(number, &session)
     }
@@ -172,9 +173,7 @@ impl<'t, T: Transaction> Applier<'t, T> {
     fn delete_workspace(&mut self, workspace: &Workspace) -> Result<()> {
         for kind in RecordKind::ALL {
             let members = Key::of(Table::Member).kind(kind).text(workspace.as_str());
-            for number in self.numbers(members)? {
-                by_kind!(kind, Kept => self.remove_member::<Kept>(number, workspace))?;
-            }
+            by_kind!(kind, Kept => self.remove_members::<Kept>(members, workspace))?;
         }
         *self.counts(workspace)? = Counts::default();
         Ok(())

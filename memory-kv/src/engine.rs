@@ -30,9 +30,8 @@ pub trait OrderedEngine: Send + Sync + 'static {
     /// What [`snapshot`](Self::snapshot) returns; it may borrow from the engine.
     type Snapshot<'e>: Snapshot;
 
-    /// What [`begin`](Self::begin) returns. It moves to another thread and outlives the borrow of
-    /// the engine. Where the engine's own transactions cannot, or where it has atomic batches only,
-    /// this is [`Overlay`](crate::Overlay).
+    /// What [`begin`](Self::begin) returns: [`Overlay`](crate::Overlay), or the engine's own, where
+    /// that can move to another thread and outlive the borrow of the engine.
     type Transaction: Transaction + Send + 'static;
 
     /// What kind of store it is.

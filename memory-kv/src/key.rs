@@ -185,6 +185,14 @@ pub(crate) fn state(workspace: &str, key: &str) -> Vec<u8> {
     Key::of(Table::Id).kind(RecordKind::State).text(workspace).bytes(key).into_bytes()
 }
 
+/// The number of the record that is kept under `key`.
+pub(crate) fn record_number(key: &[u8]) -> Result<u64> {
+    let number = key.get(2..).and_then(|number| number.try_into().ok());
+    number
+        .map(u64::from_be_bytes)
+        .ok_or_else(|| Error::corrupt("key", hex(key), "it is no record's key"))
+}
+
 /// The number at the end of a key.
 pub(crate) fn last_number(key: &[u8]) -> Option<u64> {
     key.last_chunk().map(|bytes| u64::from_be_bytes(*bytes))

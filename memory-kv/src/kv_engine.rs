@@ -5,7 +5,7 @@ use memkeep_core::{
     embedded::{Engine, Reader, View},
 };
 
-use crate::{KvView, KvWriter, OrderedEngine, schema};
+use crate::{KvWriter, OrderedEngine, schema, view::KvView};
 
 /// An [`Engine`] over an [`OrderedEngine`].
 ///

@@ -17,5 +17,4 @@ pub use engine::{MAX_KEY_BYTES, OrderedEngine, Snapshot, Transaction, Visit};
 pub use kv_engine::{KvEngine, KvReader};
 pub use overlay::{Changes, Overlay};
 pub use schema::SCHEMA_VERSION;
-pub use view::KvView;
-pub use writer::{Current, KvWriter};
+pub use writer::KvWriter;

@@ -12,10 +12,12 @@ use crate::{Snapshot, Transaction, Visit};
 pub type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// A [`Transaction`] that holds its writes in memory over a snapshot and hands them to the engine at
-/// its commit, in one piece: for engines with atomic batches, and for those whose own transactions
-/// borrow from the engine or are bound to a thread.
+/// its commit, in one piece. So an engine needs no more than atomic batches, and it does not matter
+/// that its own transactions borrow from it or are bound to a thread.
 ///
-/// A key that is written many times in a group of commits is handed over once.
+/// It is often faster than they are: commits that wait are written as one transaction, and a key
+/// that all of them change, such as a session's, is handed over once. It costs the memory of what a
+/// transaction writes: deleting a workspace holds all of its keys for a moment.
 pub struct Overlay<S> {
     base: S,
     changes: Changes,

@@ -120,8 +120,8 @@ pub(crate) trait Records: Snapshot {
         Ok(Page::cut(rows, limit))
     }
 
-    /// Calls `f` with the records of a kind in scope, in order of insertion, until it returns false.
-    /// Those that cannot be read are errors.
+    /// Calls `f` with the records of a kind in scope and their numbers, in order of insertion, until
+    /// it returns false. One that cannot be read is an error; its number is then without meaning.
     fn each_row<T: Row>(
         &self,
         scope: &Scope,
@@ -137,13 +137,15 @@ pub(crate) trait Records: Snapshot {
             keys = keys.after(prefix.number(after).into_bytes());
         }
         self.walk(keys, false, |key, value| {
-            let number = key::last_number(key)
-                .ok_or_else(|| Error::corrupt("key", key::hex(key), "it has no number"))?;
-            let row: Result<T> = match scope {
-                Scope::All => T::open(number, value, number),
-                Scope::Workspace(_) => self.row_at(key, value).map(|(_, row)| row),
+            let row = match scope {
+                Scope::All => key::record_number(key)
+                    .and_then(|number| Ok((number, T::open(number, value, number)?))),
+                Scope::Workspace(_) => self.row_at::<T>(key, value),
             };
-            f(number, row.map(T::into_record))
+            match row {
+                Ok((number, row)) => f(number, Ok(row.into_record())),
+                Err(error) => f(0, Err(error)),
+            }
         })
     }
 
@@ -160,7 +162,7 @@ pub(crate) trait Records: Snapshot {
         let counter = self.get(&key)?.map(|value| read_counter::<T>(&key, &value)).transpose()?;
         let last = self.end_of(&Key::of(Table::Record).kind(T::KIND).all(), true)?;
         // A lost counter must not give a number again that a record has.
-        let last = last.and_then(|(key, _)| key::last_number(&key));
+        let last = last.and_then(|(key, _)| key::record_number(&key).ok());
         Ok(counter.unwrap_or(0).max(last.unwrap_or(0)))
     }
 

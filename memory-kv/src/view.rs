@@ -16,8 +16,7 @@ use crate::{
 };
 
 /// A [`View`] over a snapshot or a transaction.
-#[derive(Debug)]
-pub struct KvView<E, S> {
+pub(crate) struct KvView<E, S> {
     pub(crate) engine: Arc<E>,
     pub(crate) keys: S,
 }

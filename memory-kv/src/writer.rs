@@ -7,19 +7,20 @@ use memkeep_core::{
 };
 
 use crate::{
-    KvView, OrderedEngine, Snapshot, Transaction, Visit,
+    OrderedEngine, Snapshot, Transaction, Visit,
     apply::Applier,
     check,
     key::{self, Table},
     records::Records,
     rows::{Row, place},
+    view::KvView,
 };
 
 /// The [`Writer`] of an [`OrderedEngine`].
 pub struct KvWriter<E: OrderedEngine>(KvView<E, Current<E>>);
 
 /// What the writer sees: its transaction while one is open, else the last commit.
-pub struct Current<E: OrderedEngine> {
+struct Current<E: OrderedEngine> {
     engine: Arc<E>,
     transaction: Option<E::Transaction>,
 }

@@ -22,6 +22,7 @@ const COUNT: u8 = 0x03;
 const RECORD: u8 = 0x10;
 const RECEIPT: u8 = 0x11;
 const SECONDARY: std::ops::Range<u8> = 0x20..0x30;
+const PLACE: u8 = 0x24;
 const EPISODE: u8 = 4;
 
 type Damage = Box<dyn Fn(&mut Pairs)>;
@@ -88,7 +89,7 @@ async fn a_flipped_bit_anywhere_in_a_record_is_corrupt_and_names_it() {
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert_eq!(error.get("table"), Some("episode"));
         assert_eq!(error.get("row"), Some("ep-acme-corp"));
-        *map.0.lock().unwrap() = sound.clone();
+        map.reset(&sound);
     }
 }
 
@@ -139,6 +140,23 @@ async fn an_unreadable_turn_goes_with_its_session() {
 }
 
 #[tokio::test]
+async fn a_key_that_leads_to_a_stranger_does_not_delete_it() {
+    let map = Poke::default();
+    let store = filled(&map).await;
+    let (turn, session) = (2, b"ses-acme\0\0");
+    let place = [&[PLACE, turn][..], session, &0_u64.to_be_bytes()].concat();
+    let other = 5_u64.to_be_bytes().to_vec();
+    map.poke(|pairs| drop(pairs.insert(place, other).unwrap()));
+
+    store.delete_session(&"ses-acme".into()).await.unwrap();
+    let turns = store.turns(&ListTurns::new("ses-acme-corp")).await.unwrap();
+    assert_eq!(turns.items.len(), 4);
+    // The turn that lost its place is found as one without a session.
+    let found = problems(&store, false).await;
+    assert!(found.iter().all(|problem| problem.location.starts_with("turn trn-")), "{found:?}");
+}
+
+#[tokio::test]
 async fn derived_keys_are_rebuilt_exactly() {
     let map = Poke::default();
     let store = filled(&map).await;
@@ -175,7 +193,7 @@ async fn derived_keys_are_rebuilt_exactly() {
         assert_eq!(problems(&store, false).await, []);
         // What a lost counter had given to deleted records is not known any more.
         assert!(lost_counters || map.pairs() == sound);
-        *map.0.lock().unwrap() = sound.clone();
+        map.reset(&sound);
     }
 }
 

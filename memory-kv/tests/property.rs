@@ -8,9 +8,9 @@ use memkeep_core::{
     ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps, ListTurns, ManualClock, NewAudit,
     NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, Page, PutState, Record, RecordKind,
     ReflectiveStore, Result, Scan, Scope, Session, SessionOrder, SessionStore, Timestamp, Turn,
-    embedded::Embedded, verify::Verify,
+    bounds::MAX_NAME_BYTES, embedded::Embedded, verify::Verify,
 };
-use memkeep_kv::KvEngine;
+use memkeep_kv::{KvEngine, MAX_KEY_BYTES};
 use proptest::{prelude::*, sample::select};
 
 mod support;
@@ -238,6 +238,22 @@ async fn run(batches: Vec<Vec<Op>>, limit: usize) {
     // The schema version and the counters are all that is left.
     let left: Vec<_> = map.pairs().keys().filter(|key| key[0] > 0x02).cloned().collect();
     assert_eq!(left, Vec::<Vec<u8>>::new());
+}
+
+#[tokio::test]
+async fn the_longest_names_make_keys_within_the_bound() {
+    let map = Poke::default();
+    let store = map.open(Arc::new(ManualClock::new(Timestamp::default()))).await.unwrap();
+    let longest = "\0".repeat(MAX_NAME_BYTES);
+    let session = NewSession::new().id(&*longest).workspace(&*longest);
+    let batch = Batch::from(Op::StartSession(session))
+        .with(NewTurn::new(&*longest, "user", "said").id(&*longest))
+        .with(NewAudit::new("run", "allow").workspace(&*longest).id(&*longest))
+        .with(PutState::new(&*longest, 1).workspace(&*longest))
+        .key(&*longest);
+    store.commit(batch).await.unwrap();
+    assert_eq!(map.pairs().keys().map(Vec::len).max(), Some(MAX_KEY_BYTES));
+    check(&store, &Scope::from(&*longest), 1, Timestamp::default()).await;
 }
 
 proptest! {

@@ -5,11 +5,14 @@
 use std::{
     collections::BTreeMap,
     ops::{Bound, Range},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use memkeep_core::{
-    BackendInfo, Clock, Durability, Result, Sharing,
+    BackendInfo, Clock, Durability, Error, ErrorKind, Result, Sharing,
     embedded::{Embedded, EmbeddedOptions},
 };
 use memkeep_kv::{KvEngine, MAX_KEY_BYTES, OrderedEngine, Overlay, Snapshot, Visit};
@@ -19,17 +22,35 @@ pub type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A map in memory; its copies are the same map.
 #[derive(Clone, Debug, Default)]
-pub struct Poke(pub Arc<Mutex<Arc<Pairs>>>);
+pub struct Poke {
+    map: Arc<Mutex<Arc<Pairs>>>,
+    full: Arc<AtomicBool>,
+}
 
 impl Poke {
     /// The pairs as they are.
     pub fn pairs(&self) -> Arc<Pairs> {
-        self.0.lock().unwrap().clone()
+        self.map.lock().unwrap().clone()
+    }
+
+    /// Puts other pairs in the place of all.
+    pub fn reset(&self, pairs: &Arc<Pairs>) {
+        *self.map.lock().unwrap() = pairs.clone();
+    }
+
+    /// Whether there is no room for another commit.
+    pub fn set_full(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
+    }
+
+    /// How many copies there are, stores that are open included.
+    pub fn copies(&self) -> usize {
+        Arc::strong_count(&self.map)
     }
 
     /// Changes the pairs.
     pub fn poke(&self, change: impl FnOnce(&mut Pairs)) {
-        change(Arc::make_mut(&mut self.0.lock().unwrap()));
+        change(Arc::make_mut(&mut self.map.lock().unwrap()));
     }
 
     /// Opens a store over the map.
@@ -78,6 +99,9 @@ impl OrderedEngine for Poke {
     fn begin(&self) -> Result<Overlay<Frozen>> {
         let map = self.clone();
         Ok(Overlay::new(self.snapshot()?, move |changes| {
+            if map.full.load(Ordering::SeqCst) {
+                return Err(Error::new(ErrorKind::StorageFull, "the map is full"));
+            }
             map.poke(|pairs| {
                 for (key, value) in changes {
                     assert!((1..=MAX_KEY_BYTES).contains(&key.len()) && key[0] < 0xFF);
