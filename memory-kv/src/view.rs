@@ -21,12 +21,11 @@ pub(crate) struct KvView<E, S> {
     pub(crate) keys: S,
 }
 
-/// The part of `keys` that comes after the place `after`, if there is one, which `at` appends to
-/// the listing's prefix.
-fn rest<P>(prefix: &Key, after: Option<P>, at: impl FnOnce(Key, P) -> Key) -> Keys {
+/// The keys under `prefix`, or those of them that come after a place, which `at` appends to it.
+fn rest<P>(prefix: Key, after: Option<P>, at: impl FnOnce(Key, P) -> Key) -> Keys {
     let keys = prefix.clone().all();
     match after {
-        Some(after) => keys.after(at(prefix.clone(), after).into_bytes()),
+        Some(after) => keys.after(at(prefix, after).into_bytes()),
         None => keys,
     }
 }
@@ -40,6 +39,24 @@ impl<E, S: Snapshot> KvView<E, S> {
             session.first_prompt = Some(first_prompt(&turn.record.content).to_owned());
         }
         Ok(session)
+    }
+
+    /// A page of a listing by time: what `pick` makes of the records, with the times that they are
+    /// sorted by; `at` appends such a time to a key.
+    fn by_time<T: Row, R>(
+        &self,
+        prefix: Key,
+        at: fn(Key, Timestamp) -> Key,
+        limit: usize,
+        after: Option<&Cursor>,
+        pick: impl Fn(T) -> Option<(R, Timestamp)>,
+    ) -> Result<Page<R>> {
+        let after = Cursor::time(after)?;
+        let keys = rest(prefix, after, |key, (time, number)| at(key, time).number(number));
+        self.keys.page(keys, false, limit, |key, value| {
+            let (number, row) = self.keys.row_at::<T>(key, value)?;
+            Ok(pick(row).map(|(record, time)| (record, Position::Time(time, number))))
+        })
     }
 
     /// A page of the records of a session at their indexes.
@@ -133,16 +150,13 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn episodes(&mut self, list: &ListEpisodes) -> Result<Page<Episode>> {
-        let prefix = Key::of(Table::Time).kind(RecordKind::Episode).scope(&list.scope);
-        let after = Cursor::time(list.after.as_ref())?;
-        let keys = rest(&prefix, after, |key, (at, number)| key.time(at).number(number));
-        self.keys.page(keys, false, list.limit, |key, value| {
-            let (number, row) = self.keys.row_at::<Stored<Episode>>(key, value)?;
-            let episode = row.record;
-            let position = Position::Time(episode.created_at, number);
-            let wanted = list.open.is_none_or(|open| open == episode.open);
-            Ok(wanted.then_some((episode, position)))
-        })
+        let ListEpisodes { scope, open, limit, after, .. } = list;
+        let prefix = Key::of(Table::Time).kind(RecordKind::Episode).scope(scope);
+        let pick = |row: Stored<Episode>| {
+            let (time, episode) = (row.record.created_at, row.record);
+            open.is_none_or(|open| open == episode.open).then_some((episode, time))
+        };
+        self.by_time(prefix, Key::time, *limit, after.as_ref(), pick)
     }
 
     fn session(&mut self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
@@ -151,24 +165,22 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn sessions(&mut self, list: &ListSessions) -> Result<Page<Session>> {
-        let table = match list.order {
+        let ListSessions { scope, order, limit, after, .. } = list;
+        let table = match order {
             SessionOrder::Started => Table::Time,
             SessionOrder::Active => Table::Active,
         };
-        let prefix = Key::of(table).kind(RecordKind::Session).scope(&list.scope);
-        let after = Cursor::time(list.after.as_ref())?;
-        let keys = rest(&prefix, after, |key, (at, number)| key.newest(at).number(number));
-        let mut page = self.keys.page(keys, false, list.limit, |key, value| {
-            let (number, row) = self.keys.row_at::<Stored<Session>>(key, value)?;
-            let session = row.record;
-            let at = match list.order {
-                SessionOrder::Started => session.started_at,
-                SessionOrder::Active => session.last_active,
+        let prefix = Key::of(table).kind(RecordKind::Session).scope(scope);
+        let pick = |row: Stored<Session>| {
+            let time = match order {
+                SessionOrder::Started => row.record.started_at,
+                SessionOrder::Active => row.record.last_active,
             };
-            Ok(Some((session, Position::Time(at, number))))
-        })?;
-        page.items =
-            page.items.into_iter().map(|s| self.with_first_prompt(s)).collect::<Result<_>>()?;
+            Some((row.record, time))
+        };
+        let mut page = self.by_time(prefix, Key::newest, *limit, after.as_ref(), pick)?;
+        let sessions = page.items.into_iter().map(|session| self.with_first_prompt(session));
+        page.items = sessions.collect::<Result<_>>()?;
         Ok(page)
     }
 
@@ -199,12 +211,9 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
 
     fn notes(&mut self, list: &ListNotes) -> Result<Page<Note>> {
         let prefix = Key::of(Table::Time).kind(RecordKind::Note).scope(&list.scope);
-        let after = Cursor::time(list.after.as_ref())?;
-        let keys = rest(&prefix, after, |key, (at, number)| key.time(at).number(number));
-        self.keys.page(keys, false, list.limit, |key, value| {
-            let (number, note) = self.keys.row_at::<Note>(key, value)?;
-            let position = Position::Time(note.created_at, number);
-            Ok(Some((note, position)))
+        self.by_time(prefix, Key::time, list.limit, list.after.as_ref(), |note: Note| {
+            let time = note.created_at;
+            Some((note, time))
         })
     }
 
@@ -247,14 +256,14 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
         let keys = match &list.scope {
             Scope::Workspace(workspace) => {
                 let prefix = table.text(workspace.as_str());
-                rest(&prefix, Cursor::index(list.after.as_ref())?, Key::number)
+                rest(prefix, Cursor::index(list.after.as_ref())?, Key::number)
             }
             Scope::All => {
                 let after = Cursor::key(list.after.as_ref())?;
                 if after.is_some_and(|(_, seq)| seq.len() != size_of::<u64>()) {
                     return Err(Error::invalid("cursor", "not a cursor of this listing"));
                 }
-                rest(&table, after, |key, (workspace, seq)| key.text(workspace).bytes(seq))
+                rest(table, after, |key, (workspace, seq)| key.text(workspace).bytes(seq))
             }
         };
         self.keys.page(keys, false, list.limit, |key, value| {
