@@ -40,7 +40,7 @@ fn main() -> Result<(), Failure> {
             for _ in 0..SINGLES {
                 ours.record_turn(NewTurn::new("s", "user", content.as_str())).await?;
             }
-            memkeep_core::Result::Ok(())
+            Ok::<(), memkeep_core::Error>(())
         })?;
         singles.0.push(each(started, SINGLES));
         let started = Instant::now();
@@ -86,7 +86,7 @@ async fn many_writers(store: &Arc<SqliteBackend>, content: &str) -> Result<(), F
             for _ in 0..GROUPED / WRITERS {
                 store.record_turn(NewTurn::new("s", "user", content.as_str())).await?;
             }
-            memkeep_core::Result::Ok(())
+            Ok::<(), memkeep_core::Error>(())
         });
     }
     while let Some(done) = tasks.join_next().await {

@@ -32,28 +32,15 @@ pub(crate) async fn workspaces<B: Backend + ?Sized>(backend: &B) -> Result<Vec<W
     let mut all: BTreeMap<Workspace, Counts> = BTreeMap::new();
     for kind in backend.info().kinds {
         each(backend, kind, &Scope::All, |record| {
-            if let Some(one) = count(&record) {
-                *all.entry(record.workspace().clone()).or_default() += one;
+            // What a deleted entry leaves is no entry.
+            if !matches!(&record, Record::State(slot) if slot.value.is_none()) {
+                *all.entry(record.workspace().clone()).or_default() += Counts::one(kind);
             }
         })
         .await?;
     }
     let row = |(workspace, counts)| WorkspaceCounts { workspace, counts };
     Ok(all.into_iter().map(row).collect())
-}
-
-fn count(record: &Record) -> Option<Counts> {
-    let none = Counts::default();
-    Some(match record {
-        Record::Session(_) => Counts { sessions: 1, ..none },
-        Record::Turn(_) => Counts { turns: 1, ..none },
-        Record::Step(_) => Counts { steps: 1, ..none },
-        Record::Episode(_) => Counts { episodes: 1, ..none },
-        Record::Note(_) => Counts { notes: 1, ..none },
-        Record::State(slot) if slot.value.is_none() => return None,
-        Record::State(_) => Counts { states: 1, ..none },
-        Record::Audit(_) => Counts { audits: 1, ..none },
-    })
 }
 
 /// Each op carries its condition, so that what changes between the read and the deletion is spared.

@@ -67,7 +67,8 @@ impl Cursor {
         &self.0
     }
 
-    fn foreign() -> Error {
+    /// `InvalidArgument`: the cursor is not one of this listing.
+    pub fn foreign() -> Error {
         Error::invalid("cursor", "not a cursor of this listing")
     }
 

@@ -10,7 +10,7 @@ use crate::{
     Transaction,
     key::{self, Key, Keys, Table},
     records::{Records, counter_key, counter_value, counts_key, counts_value},
-    rows::{Row, by_kind, one, receipt_keys, receipt_value},
+    rows::{Row, by_kind, receipt_keys, receipt_value},
 };
 
 /// Applies the changes of a batch. Counters and counts are written once, at its end.
@@ -140,7 +140,7 @@ impl<'t, T: Transaction> Applier<'t, T> {
                 Ok(_) => self.keys.delete(&key)?,
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     self.remove_unreadable::<R>(number)?;
-                    *self.counts(workspace)? -= one(R::KIND);
+                    *self.counts(workspace)? -= Counts::one(R::KIND);
                 }
                 Err(error) => return Err(error),
             }

@@ -11,7 +11,7 @@ use crate::{
         Records, counted_workspace, counter_key, counter_value, counts_key, counts_value,
         read_counter, read_counts,
     },
-    rows::{Pair, Row, by_kind, one, read_receipt, receipt_keys},
+    rows::{Pair, Row, by_kind, read_receipt, receipt_keys},
 };
 
 /// Something that is not as the records make it.
@@ -114,7 +114,7 @@ impl<S: Snapshot> Comparison<'_, S> {
                     if key[0] == Table::Member as u8
                         && let Some((workspace, _)) = key::split_text(&key[2..])
                     {
-                        *self.counts.entry(workspace.into()).or_default() += one(kind);
+                        *self.counts.entry(workspace.into()).or_default() += Counts::one(kind);
                     }
                 }
                 _ => others += 1,

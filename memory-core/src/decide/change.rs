@@ -24,7 +24,8 @@ pub enum Change {
     DeleteNote(NoteId),
     /// Delete the receipts of batches that were committed before an instant.
     DeleteReceipts(Timestamp),
-    /// Put a session; `first_prompt` is not stored.
+    /// Put a session; `first_prompt` is not stored. Of one that is there, `id`, `workspace`,
+    /// `created_at`, `started_at`, `model`, `mode`, `metadata` and origin are as they were.
     PutSession(Put<Stored<Session>>),
     /// Put a turn with its tags. Content, role, session and index of one that is there are as they
     /// were; only `embedding_id` and tags may differ.

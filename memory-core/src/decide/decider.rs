@@ -54,7 +54,7 @@ pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Dec
         let receipt = replay::receipt(prepared, stored, &loaded);
         return Ok(Decision { receipt, changes: Vec::new() });
     }
-    let counting = !loaded.workspaces.is_empty();
+    let counting = prepared.ops().any(|(op, _)| matches!(op, Op::ForgetWorkspace { .. }));
     let mut decider = Decider {
         now,
         at: 0,

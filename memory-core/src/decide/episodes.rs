@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     Counts, Deleted, Episode, EpisodeId, EpisodeRevision, Error, Mark, NewEpisode, NewNote, Note,
-    NoteId, Outcome, Result, Timestamp,
+    NoteId, Outcome, RecordKind, Result, Timestamp,
 };
 
 impl Decider {
@@ -29,7 +29,7 @@ impl Decider {
     }
 
     pub(super) fn insert_episode(&mut self, episode: Stored<Episode>) {
-        let one = Counts { episodes: 1, ..Counts::default() };
+        let one = Counts::one(RecordKind::Episode);
         self.added(&episode.record.workspace, one);
         self.episodes.set(episode.record.id.clone(), episode, self.at);
     }
@@ -83,7 +83,7 @@ impl Decider {
         let Some(episode) = there.filter(is_meant) else {
             return deleted(Deleted::default());
         };
-        let counts = Counts { episodes: 1, ..Counts::default() };
+        let counts = Counts::one(RecordKind::Episode);
         let workspace = episode.workspace.clone();
         self.removed(&workspace, counts);
         self.episodes.remove(id, self.at);
@@ -119,7 +119,7 @@ impl Decider {
     }
 
     pub(super) fn insert_note(&mut self, note: Note) {
-        self.added(&note.workspace, Counts { notes: 1, ..Counts::default() });
+        self.added(&note.workspace, Counts::one(RecordKind::Note));
         self.notes.set(note.id.clone(), note, self.at);
     }
 
@@ -127,7 +127,7 @@ impl Decider {
         let Some(note) = self.notes.get(id, &self.wide) else {
             return deleted(Deleted::default());
         };
-        let counts = Counts { notes: 1, ..Counts::default() };
+        let counts = Counts::one(RecordKind::Note);
         let workspace = note.workspace.clone();
         self.removed(&workspace, counts);
         self.notes.remove(id, self.at);

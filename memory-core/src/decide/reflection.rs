@@ -5,11 +5,11 @@ use super::{
 };
 use crate::{
     AuditHead, AuditId, AuditRecord, Counts, DeleteState, Deleted, Error, ErrorKind, Expected,
-    Mark, NewAudit, Outcome, PutState, Result, StateEntry, StateKey, StateSlot, Workspace,
+    Mark, NewAudit, Outcome, PutState, RecordKind, Result, StateEntry, StateKey, StateSlot,
+    Workspace,
 };
 
-const ONE_STATE: Counts =
-    Counts { sessions: 0, turns: 0, steps: 0, episodes: 0, notes: 0, states: 1, audits: 0 };
+const ONE_STATE: Counts = Counts::one(RecordKind::State);
 
 impl Decider {
     pub(super) fn put_state(&mut self, put: &PutState) -> Result<Done> {
@@ -104,7 +104,7 @@ impl Decider {
     }
 
     pub(super) fn insert_audit(&mut self, record: AuditRecord) {
-        self.added(&record.workspace, Counts { audits: 1, ..Counts::default() });
+        self.added(&record.workspace, Counts::one(RecordKind::Audit));
         self.heads.insert(record.workspace.clone(), record.head());
         self.audits.set(record.id.clone(), record, self.at);
     }

@@ -4,7 +4,8 @@ use super::{
     prepared::origin,
 };
 use crate::{
-    Counts, Deleted, Error, Mark, NewSession, Outcome, Result, Session, SessionId, Timestamp,
+    Counts, Deleted, Error, Mark, NewSession, Outcome, RecordKind, Result, Session, SessionId,
+    Timestamp,
 };
 
 impl Decider {
@@ -44,7 +45,7 @@ impl Decider {
     }
 
     pub(super) fn insert_session(&mut self, session: Stored<Session>) {
-        let one = Counts { sessions: 1, ..Counts::default() };
+        let one = Counts::one(RecordKind::Session);
         self.added(&session.record.workspace, one);
         self.sessions.set(session.record.id.clone(), session, self.at);
     }

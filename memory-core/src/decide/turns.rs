@@ -4,8 +4,8 @@ use super::{
     prepared::origin,
 };
 use crate::{
-    Counts, Deleted, Error, ErrorKind, Mark, NewStep, NewTurn, Outcome, Result, Session, SessionId,
-    Step, StepId, Turn, TurnId,
+    Counts, Deleted, Error, ErrorKind, Mark, NewStep, NewTurn, Outcome, RecordKind, Result,
+    Session, SessionId, Step, StepId, Turn, TurnId,
 };
 
 impl Decider {
@@ -39,7 +39,7 @@ impl Decider {
         session.turn_count += 1;
         session.last_active = session.last_active.max(turn.created_at);
         self.turn_slots.put(&turn.session, turn.index, turn.id.clone(), self.at);
-        self.added(&turn.workspace, Counts { turns: 1, ..Counts::default() });
+        self.added(&turn.workspace, Counts::one(RecordKind::Turn));
         self.turns.set(turn.id.clone(), stored, self.at);
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Decider {
         session.step_count += 1;
         session.last_active = session.last_active.max(step.created_at);
         self.step_slots.put(&step.session, step.index, step.id.clone(), self.at);
-        self.added(&step.workspace, Counts { steps: 1, ..Counts::default() });
+        self.added(&step.workspace, Counts::one(RecordKind::Step));
         self.steps.set(step.id.clone(), step, self.at);
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Decider {
             session.total_tokens.checked_sub(tokens).ok_or_else(|| tokens_overflow(&session_id))?;
         session.turn_count = session.turn_count.saturating_sub(1);
         self.turn_slots.free(&session_id, index);
-        let counts = Counts { turns: 1, ..Counts::default() };
+        let counts = Counts::one(RecordKind::Turn);
         self.removed(&workspace, counts);
         self.turns.remove(id, self.at);
         Ok(deleted(Deleted { existed: true, counts }))

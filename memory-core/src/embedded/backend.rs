@@ -43,7 +43,7 @@ impl Default for EmbeddedOptions {
 /// Blocking work happens on threads of its own, never on the async runtime's, and no particular
 /// runtime is needed. Dropping the last handle waits for the batches that were accepted.
 pub struct Embedded<E: Engine> {
-    engine: Arc<E>,
+    info: BackendInfo,
     clock: Arc<dyn Clock>,
     // Readers go before the writer, which is the last to let go of the store.
     pool: Option<Pool<E>>,
@@ -65,11 +65,10 @@ impl<E: Engine> Embedded<E> {
             .map_err(|e| Error::new(ErrorKind::Unexpected, "no thread to open").caused_by(e))?;
         let died = |_| Error::new(ErrorKind::Unexpected, "opening the store was cut short");
         let (engine, writer) = answer.await.map_err(died)?.map_err(|e| e.during("open"))?;
-        let engine = Arc::new(engine);
         Ok(Self {
-            pool: (engine.readers() > 0).then(|| Pool::new(engine.clone(), patience)),
+            info: engine.info(),
+            pool: (engine.readers() > 0).then(|| Pool::new(engine, patience)),
             group: Group::start(writer, clock.clone(), queue, patience)?,
-            engine,
             clock,
         })
     }
@@ -117,7 +116,7 @@ impl<E: Engine> Embedded<E> {
 #[async_trait]
 impl<E: Engine> Backend for Embedded<E> {
     fn info(&self) -> BackendInfo {
-        self.engine.info()
+        self.info.clone()
     }
 
     async fn commit(&self, batch: Batch) -> Result<Receipt> {
@@ -173,7 +172,7 @@ impl<E: Engine> Backend for Embedded<E> {
     }
 
     fn subscribe(&self) -> Result<Feed> {
-        Ok(self.group.subscribe())
+        self.group.subscribe()
     }
 }
 
@@ -210,10 +209,17 @@ fn repair<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
 }
 
 fn repair_here<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
-    if !writer.view().integrity()?.is_empty() {
+    let broken = writer.view().integrity()?;
+    if !broken.is_empty() {
         writer.rebuild()?;
     }
     let (mut report, sessions) = check(writer.view())?.finish();
+    // What was found before the rebuild comes first; what is still so is told once.
+    report.problems.retain(|problem| !broken.contains(problem));
+    report.problems.splice(0..0, broken);
+    if report.problems.is_empty() {
+        return Ok(report);
+    }
     let needs = Needs {
         sessions: sessions.iter().map(|session| session.id.clone()).collect(),
         ..Needs::default()
@@ -225,9 +231,6 @@ fn repair_here<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
         Some(Change::PutSession(Put { row, new: false }))
     });
     let changes: Vec<Change> = puts.collect();
-    if changes.is_empty() {
-        return Ok(report);
-    }
     writer.apply(&changes)?;
     let left = check(writer.view())?.finish().0.problems;
     for problem in &mut report.problems {

@@ -35,7 +35,8 @@ struct Waiting {
 /// once.
 pub(super) struct Group<W> {
     jobs: mpsc::Sender<Job<W>>,
-    feed: broadcast::Sender<Arc<Receipt>>,
+    /// Gone once the handle is closed, so that feeds end.
+    feed: Mutex<Option<broadcast::Sender<Arc<Receipt>>>>,
     patience: Duration,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -55,7 +56,8 @@ impl<W: Writer> Group<W> {
             .name("memkeep-writer".to_owned())
             .spawn(move || thread.run(queue))
             .map_err(|e| Error::new(ErrorKind::Unexpected, "no writer thread").caused_by(e))?;
-        Ok(Self { jobs, feed, patience, thread: Mutex::new(Some(thread)) })
+        let (feed, thread) = (Mutex::new(Some(feed)), Mutex::new(Some(thread)));
+        Ok(Self { jobs, feed, patience, thread })
     }
 
     async fn send(&self, job: Job<W>) -> Result<()> {
@@ -85,8 +87,9 @@ impl<W: Writer> Group<W> {
         answer.await.map_err(|_| Error::closed())?
     }
 
-    pub(super) fn subscribe(&self) -> Feed {
-        Feed::new(self.feed.subscribe())
+    pub(super) fn subscribe(&self) -> Result<Feed> {
+        let feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+        feed.as_ref().map(|feed| Feed::new(feed.subscribe())).ok_or_else(Error::closed)
     }
 
     /// Ends the thread after the jobs that came before; the engine is closed when this returns.
@@ -96,6 +99,7 @@ impl<W: Writer> Group<W> {
             // The thread drops the sender unanswered only when it is ending already.
             let _ = answer.await;
         }
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.join();
         Ok(())
     }

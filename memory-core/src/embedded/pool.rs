@@ -1,6 +1,6 @@
 use std::{
     sync::{Arc, Mutex, PoisonError, mpsc},
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -19,17 +19,19 @@ pub(super) struct Pool<E: Engine> {
     permits: Arc<Semaphore>,
     size: u32,
     idle: Idle<E::Reader>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     patience: Duration,
 }
 
 impl<E: Engine> Pool<E> {
-    pub(super) fn new(engine: Arc<E>, patience: Duration) -> Self {
+    pub(super) fn new(engine: E, patience: Duration) -> Self {
         let size = u32::try_from(engine.readers()).unwrap_or(u32::MAX).min(1_024);
         Self {
-            engine,
+            engine: Arc::new(engine),
             permits: Arc::new(Semaphore::new(size as usize)),
             size,
             idle: Arc::default(),
+            threads: Mutex::default(),
             patience,
         }
     }
@@ -58,14 +60,16 @@ impl<E: Engine> Pool<E> {
             Some(worker) => worker,
             None => self.start()?,
         };
-        let idle = self.idle.clone();
+        let (idle, permits) = (self.idle.clone(), self.permits.clone());
         let again = worker.clone();
         let task: Task<E::Reader> = Box::new(move |reader| {
             let usable = reader.is_ok();
             task(reader);
-            if usable {
-                idle.lock().unwrap_or_else(PoisonError::into_inner).push(again);
+            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if usable && !permits.is_closed() {
+                idle.push(again);
             }
+            drop(idle);
             drop(permit);
         });
         worker.send(task).map_err(|_| Error::closed())
@@ -78,7 +82,7 @@ impl<E: Engine> Pool<E> {
     fn start(&self) -> Result<mpsc::Sender<Task<E::Reader>>> {
         let engine = self.engine.clone();
         let (worker, tasks) = mpsc::channel::<Task<E::Reader>>();
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("memkeep-reader".to_owned())
             .spawn(move || match engine.reader() {
                 Ok(mut reader) => {
@@ -93,17 +97,37 @@ impl<E: Engine> Pool<E> {
                 }
             })
             .map_err(|e| Error::new(ErrorKind::Unexpected, "no reader thread").caused_by(e))?;
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        // One whose reader could not be opened has ended.
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
         Ok(worker)
     }
 
-    /// Waits for the reads that are running, and refuses later ones.
+    /// Waits for the reads that are running, refuses later ones, and lets go of the readers.
     pub(super) async fn close(&self) {
         // It fails only if the pool is closed already.
-        if let Ok(permits) = self.permits.clone().acquire_many_owned(self.size).await {
-            self.permits.close();
-            drop(permits);
-        }
+        let permits = self.permits.clone().acquire_many_owned(self.size).await;
+        self.end();
+        drop(permits);
+    }
+
+    /// Once the permits are closed no thread goes back to the idle ones, so each ends as soon as it
+    /// has no task.
+    fn end(&self) {
+        self.permits.close();
         self.lock().clear();
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A panic of the thread has been reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<E: Engine> Drop for Pool<E> {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

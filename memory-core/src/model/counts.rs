@@ -2,6 +2,8 @@ use std::ops::{AddAssign, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
+use super::RecordKind;
+
 /// How many records of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -23,6 +25,13 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// One record of `kind`.
+    pub const fn one(kind: RecordKind) -> Self {
+        let mut fields = [0; 7];
+        fields[kind as usize] = 1;
+        Self::from_fields(fields)
+    }
+
     /// All of them together.
     pub fn total(&self) -> u64 {
         self.fields().iter().sum()
@@ -33,7 +42,9 @@ impl Counts {
         [sessions, turns, steps, episodes, notes, states, audits]
     }
 
-    fn from_fields([sessions, turns, steps, episodes, notes, states, audits]: [u64; 7]) -> Self {
+    const fn from_fields(
+        [sessions, turns, steps, episodes, notes, states, audits]: [u64; 7],
+    ) -> Self {
         Self { sessions, turns, steps, episodes, notes, states, audits }
     }
 

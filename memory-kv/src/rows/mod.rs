@@ -38,7 +38,7 @@ pub(crate) trait Row: Sized {
     fn workspace(&self) -> &Workspace;
     /// What it adds to the counts of its workspace.
     fn counts(&self) -> Counts {
-        one(Self::KIND)
+        Counts::one(Self::KIND)
     }
     fn into_record(self) -> Record;
 
@@ -113,21 +113,6 @@ macro_rules! by_kind {
     }};
 }
 pub(crate) use by_kind;
-
-/// What one record of a kind adds to the counts.
-pub(crate) fn one(kind: RecordKind) -> Counts {
-    let mut one = Counts::default();
-    match kind {
-        RecordKind::Session => one.sessions = 1,
-        RecordKind::Turn => one.turns = 1,
-        RecordKind::Step => one.steps = 1,
-        RecordKind::Episode => one.episodes = 1,
-        RecordKind::Note => one.notes = 1,
-        RecordKind::State => one.states = 1,
-        RecordKind::Audit => one.audits = 1,
-    }
-    one
-}
 
 /// The keys of a listing by time, over everything and over the record's workspace. `key` adds the
 /// time and the number.

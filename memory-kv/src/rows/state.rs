@@ -1,7 +1,7 @@
 use memkeep_core::{Counts, Json, Record, RecordKind, StateSlot, Timestamp, Workspace};
 use serde::{Deserialize, Serialize};
 
-use super::{Pair, Row, field, one};
+use super::{Pair, Row, field};
 use crate::{
     codec::{Input, Output},
     key,
@@ -43,7 +43,7 @@ impl Row for StateSlot {
     }
 
     fn counts(&self) -> Counts {
-        if self.value.is_some() { one(Self::KIND) } else { Counts::default() }
+        if self.value.is_some() { Counts::one(Self::KIND) } else { Counts::default() }
     }
 
     fn into_record(self) -> Record {
