@@ -39,3 +39,40 @@ fn not_compiled_in(scheme: &str) -> Error {
     );
     Error::new(ErrorKind::Unsupported, message).with("feature", scheme)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::open;
+    use crate::{ErrorKind, MemoryBackend};
+
+    async fn refused(url: &str) -> crate::Error {
+        open(url).await.map(|store: std::sync::Arc<dyn MemoryBackend>| store.info()).unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn an_unknown_scheme_lists_the_known_ones() {
+        for url in ["oracle:x", "agent.db", ""] {
+            assert_eq!(refused(url).await.kind(), ErrorKind::InvalidArgument, "{url}");
+        }
+        let message = refused("oracle:x").await.to_string();
+        assert!(message.contains("inmem:, sqlite:"), "{message}");
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    #[tokio::test]
+    async fn a_backend_that_is_not_compiled_in_names_its_feature() {
+        let error = refused("sqlite:agent.db").await;
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("enable the feature `sqlite`"), "{error}");
+    }
+
+    #[cfg(all(feature = "inmem", feature = "sqlite"))]
+    #[tokio::test]
+    async fn a_scheme_opens_its_backend() {
+        for (url, name) in [("inmem:", "inmem"), ("INMEM:", "inmem"), ("sqlite::memory:", "sqlite")]
+        {
+            assert_eq!(open(url).await.unwrap().info().name, name);
+        }
+        assert_eq!(refused("inmem:?a=b").await.kind(), ErrorKind::InvalidArgument);
+    }
+}

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SourceFormat {
-    /// A SQLite file of MuseEngine: episodes, notes, state, audit.
+    /// A SQLite file of `MuseEngine`: episodes, notes, state, audit.
     Muse,
     /// A SQLite file of velune: sessions, turns and tags, conversation turns and execution steps.
     Velune,

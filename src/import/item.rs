@@ -22,6 +22,9 @@ pub(super) enum Item {
     Entry(Box<Entry>),
     /// A row that makes none, and of what kind that would have been.
     Skip { place: Place, kind: Kind, id: Option<String>, reason: String },
+    /// Something else to be told.
+    #[cfg(feature = "import")]
+    Remark(String),
     /// The end: without it the reader did not finish.
     End,
 }

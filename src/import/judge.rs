@@ -57,8 +57,9 @@ pub(super) fn judge(ours: &Record, theirs: &Record) -> Judgement {
         ),
         (Record::State(a), Record::State(b)) => {
             let differing = differing!(a, b: value);
-            let put_again = a.created_at == b.created_at && b.version > a.version;
-            return Judgement { same: differing.is_empty() || put_again, differing };
+            let changed_since = b.version > a.version || b.value.is_none();
+            let same = differing.is_empty() || (a.created_at == b.created_at && changed_since);
+            return Judgement { same, differing };
         }
         (Record::Audit(a), Record::Audit(b)) => (
             differing!(a, b: workspace, created_at, action, decision, detail),

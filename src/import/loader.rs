@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::PathBuf,
     thread,
 };
@@ -70,7 +70,7 @@ struct Loader<'s> {
     /// Sessions whose turns and steps have no place, and why.
     lost: HashMap<SessionId, String>,
     /// The workspaces that the file names.
-    workspaces: BTreeMap<Workspace, ()>,
+    workspaces: BTreeSet<Workspace>,
     /// How many records the workspace for the file's unplaced rows held before, and how many of
     /// those are the file's own.
     held: u64,
@@ -92,7 +92,7 @@ impl<'s> Loader<'s> {
             pending_bytes: 0,
             fresh: HashSet::new(),
             lost: HashMap::new(),
-            workspaces: BTreeMap::new(),
+            workspaces: BTreeSet::new(),
             held: 0,
             own: 0,
             placed: false,
@@ -117,13 +117,15 @@ impl<'s> Loader<'s> {
                 self.lines_or(kind).skipped += 1;
                 self.issue(ImportAction::Skipped, place, id, reason);
             }
+            #[cfg(feature = "import")]
+            Item::Remark(remark) => self.report.remarks.push(remark),
             Item::End => {}
         }
         Ok(())
     }
 
     async fn entry(&mut self, entry: Entry) -> Result<()> {
-        self.workspaces.insert(entry.record.workspace().clone(), ());
+        self.workspaces.insert(entry.record.workspace().clone());
         self.placed |= entry.placed;
         let other_kind = |(p, _): &(Entry, _)| p.record.kind() != entry.record.kind();
         if self.pending.last().is_some_and(other_kind) {
@@ -251,7 +253,7 @@ impl<'s> Loader<'s> {
 
     /// Counts a record, and tells its repairs.
     fn count(&mut self, entry: &Entry, count: impl FnOnce(&mut ImportTally)) {
-        self.done += u64::from(entry.is_row);
+        self.done += u64::from(entry.is_row) + entry.tags.len() as u64;
         let counts = &mut self.report.counts;
         let tally = match entry.record.kind() {
             RecordKind::Session => &mut counts.sessions,
@@ -303,10 +305,10 @@ impl<'s> Loader<'s> {
             self.report.remarks.push(remark);
         }
         for row in self.store.workspaces().await? {
-            self.workspaces.insert(row.workspace, ());
+            self.workspaces.insert(row.workspace);
         }
         let mut twins: BTreeMap<Workspace, Vec<String>> = BTreeMap::new();
-        for workspace in self.workspaces.keys() {
+        for workspace in &self.workspaces {
             let path = Workspace::from_path(workspace.as_str());
             twins.entry(path).or_default().push(format!("`{workspace}`"));
         }

@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 
 use crate::{
-    AuditId, Cursor, ListAudit, MemoryBackend, Position, Record, Result, Scope, StateEntry,
-    StateSlot, Workspace,
+    AuditId, Cursor, ListAudit, MemoryBackend, Position, Record, RecordKind, Result, Scan, Scope,
+    StateEntry, StateSlot, Workspace,
 };
 
-/// How many audit records are read at a time.
+/// How many records are read at a time.
 const PAGE: usize = 1_000;
 
 /// Finds what a store has under a record's id.
@@ -13,11 +13,13 @@ pub(super) struct Lookup<'s> {
     store: &'s dyn MemoryBackend,
     /// Where in their chains audit records are, by workspace: there is no read by id.
     chains: HashMap<Workspace, HashMap<AuditId, u64>>,
+    /// What is left of state entries that no read shows, by workspace and key.
+    hidden: HashMap<Workspace, HashMap<String, StateSlot>>,
 }
 
 impl<'s> Lookup<'s> {
     pub(super) fn new(store: &'s dyn MemoryBackend) -> Self {
-        Self { store, chains: HashMap::new() }
+        Self { store, chains: HashMap::new(), hidden: HashMap::new() }
     }
 
     /// The record that the store has under the id or key of `record`.
@@ -29,17 +31,42 @@ impl<'s> Lookup<'s> {
             Record::Step(r) => store.step(all, &r.id).await?.map(Record::Step),
             Record::Episode(r) => store.episode(all, &r.id).await?.map(Record::Episode),
             Record::Note(r) => store.note(all, &r.id).await?.map(Record::Note),
-            Record::State(r) => {
-                let entry = store.state(&r.workspace, &r.key).await?;
-                entry.map(|entry| Record::State(slot(entry)))
-            }
+            Record::State(r) => match store.state(&r.workspace, &r.key).await? {
+                Some(entry) => Some(Record::State(slot(entry))),
+                None => self.hidden(r).await?.map(Record::State),
+            },
             Record::Audit(r) => self.audit(&r.workspace, &r.id).await?,
         })
     }
 
-    /// Reads chains anew: this import has added to them.
+    /// Looks at the store anew: this import has added to it.
     pub(super) fn refresh(&mut self) {
         self.chains.clear();
+        self.hidden.clear();
+    }
+
+    /// The slot of a state entry that was deleted or has expired.
+    async fn hidden(&mut self, slot: &StateSlot) -> Result<Option<StateSlot>> {
+        if !self.hidden.contains_key(&slot.workspace) {
+            let mut hidden = HashMap::new();
+            let scope = Scope::from(&slot.workspace);
+            let mut scan = Scan::new(RecordKind::State).scope(scope).limit(PAGE);
+            loop {
+                let page = self.store.scan(&scan).await?;
+                hidden.extend(page.items.into_iter().filter_map(|record| match record {
+                    Record::State(slot) if slot.value.is_none() || slot.expires_at.is_some() => {
+                        Some((slot.key.clone(), slot))
+                    }
+                    _ => None,
+                }));
+                match page.next {
+                    None => break,
+                    next => scan.after = next,
+                }
+            }
+            self.hidden.insert(slot.workspace.clone(), hidden);
+        }
+        Ok(self.hidden.get(&slot.workspace).and_then(|slots| slots.get(&slot.key)).cloned())
     }
 
     async fn audit(&mut self, workspace: &Workspace, id: &AuditId) -> Result<Option<Record>> {

@@ -64,9 +64,9 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 ///   adds to it.
 /// - With [`ImportOptions::workspace`] `W`, those made sessions are called `W:ID` and `tier1:W:ID`.
 ///
-/// # From MuseEngine
+/// # From muse
 ///
-/// - Everything goes to one workspace. Ids of notes and audit records are made from the rows.
+/// - Everything of `MuseEngine` goes to one workspace. Ids of notes and audit records are made from the rows.
 /// - State has no time in the source: it gets the earliest of the other rows, and version 1.
 ///
 /// # From an export

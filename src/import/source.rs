@@ -9,6 +9,8 @@ use crate::{Error, ErrorKind, Result, Workspace};
 
 /// What the first bytes of every SQLite database are.
 const SQLITE: &[u8] = b"SQLite format 3\0";
+/// What a store of the `sqlite` backend has as its application id, and where in the file.
+const OWN_STORE: (&[u8], usize) = (b"memk", 68);
 
 /// Reads a file to its end, on a thread of its own.
 pub(super) fn read(
@@ -23,6 +25,9 @@ pub(super) fn read(
     }
     let head = head(path).map_err(|e| unreadable(path, e))?;
     let is_sqlite = head.starts_with(SQLITE);
+    if is_sqlite && head.get(OWN_STORE.1..).is_some_and(|rest| rest.starts_with(OWN_STORE.0)) {
+        return Err(foreign(path, "a store of memkeep itself; open it, or copy from it"));
+    }
     match from {
         None if is_sqlite => sqlite(path, None, workspace, sink),
         None | Some(SourceFormat::Jsonl) if !is_sqlite => jsonl::read(path, &head, sink),
@@ -43,7 +48,7 @@ fn sqlite(path: &Path, _: Option<SourceFormat>, _: Option<&Workspace>, _: &mut S
 
 fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    File::open(path)?.take(64).read_to_end(&mut head)?;
+    File::open(path)?.take(100).read_to_end(&mut head)?;
     Ok(head)
 }
 

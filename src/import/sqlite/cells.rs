@@ -57,8 +57,8 @@ impl<'r> Cells<'r> {
     pub(super) fn optional_text(&mut self, column: &str) -> Option<String> {
         let (bytes, kind) = match self.value(column) {
             ValueRef::Null => return None,
-            ValueRef::Integer(number) => return Some(self.number_as_text(column, number)),
-            ValueRef::Real(number) => return Some(self.number_as_text(column, number)),
+            ValueRef::Integer(number) => return Some(self.number_as_text(column, &number)),
+            ValueRef::Real(number) => return Some(self.number_as_text(column, &number)),
             ValueRef::Text(bytes) => (bytes, "a text"),
             ValueRef::Blob(bytes) => (bytes, "a blob"),
         };
@@ -71,7 +71,7 @@ impl<'r> Cells<'r> {
         Some(text.into_owned())
     }
 
-    fn number_as_text(&mut self, column: &str, number: impl ToString) -> String {
+    fn number_as_text(&mut self, column: &str, number: &impl ToString) -> String {
         self.repair(format!("{column} is a number: stored as its text"));
         number.to_string()
     }
@@ -79,20 +79,19 @@ impl<'r> Cells<'r> {
     /// A text by which rows are told apart, as it may be stored: bytes that are not UTF-8 are
     /// written `%XX`, so that different ones stay different.
     pub(super) fn name(&mut self, column: &str) -> String {
-        let name = self.key(column);
         match self.value(column) {
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) if str::from_utf8(bytes).is_err() => {
                 self.repair(format!("{column} is not UTF-8: wrong bytes are written as %XX"));
-                name
+                self.key(column).unwrap_or_default()
             }
             _ => self.text(column),
         }
     }
 
-    /// The same, only to find other rows by: no repair.
-    pub(super) fn key(&self, column: &str) -> String {
-        match self.value(column) {
-            ValueRef::Null => String::new(),
+    /// The same, only to find other rows by: without a repair, and absent where it is NULL.
+    pub(super) fn key(&self, column: &str) -> Option<String> {
+        Some(match self.value(column) {
+            ValueRef::Null => return None,
             ValueRef::Integer(number) => number.to_string(),
             ValueRef::Real(number) => number.to_string(),
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
@@ -103,12 +102,18 @@ impl<'r> Cells<'r> {
                 }
                 key
             }
-        }
+        })
+    }
+
+    /// The id of the session that a turn or step belongs to, as it stands in the file; empty where
+    /// it belongs to none.
+    pub(super) fn session_key(&self) -> String {
+        self.key("session_id").unwrap_or_default()
     }
 
     /// The row's id; one made from the row where it has none.
     pub(super) fn id(&mut self, prefix: &str, workspace: &str) -> String {
-        if !self.key("id").is_empty() {
+        if self.key("id").is_some_and(|id| !id.is_empty()) {
             return self.name("id");
         }
         let made = self.made_id(prefix, workspace);
@@ -116,7 +121,7 @@ impl<'r> Cells<'r> {
         made
     }
 
-    /// An id for a row without one: a UUIDv8 over its table, rowid and values, and the workspace it
+    /// An id for a row without one: a UUID (version 8) over its table, rowid and values, and the workspace it
     /// goes to. The same row always gets the same.
     pub(super) fn made_id(&self, prefix: &str, workspace: &str) -> String {
         let mut sha = Sha256::new();

@@ -15,6 +15,9 @@ pub(super) struct Table {
     pub(super) columns: &'static [&'static str],
 }
 
+/// The table in which velune notes its migrations.
+const VERSIONS: &str = "episodic_schema_version";
+
 /// An open copy of a source.
 pub(super) struct Database {
     connection: Connection,
@@ -43,6 +46,14 @@ impl Database {
     pub(super) fn has(&self, table: &Table) -> bool {
         let columns = self.tables.get(table.name);
         columns.is_some_and(|there| table.columns.iter().all(|name| there.contains(*name)))
+    }
+
+    /// The names of the tables that are not among `known`, or not with their columns.
+    pub(super) fn unread(&self, known: &[Table]) -> Vec<&str> {
+        let is_read = |name: &str| known.iter().any(|table| table.name == name && self.has(table));
+        let mut names = self.names();
+        names.retain(|name| !is_read(name) && *name != VERSIONS);
+        names
     }
 
     /// Calls `f` with each row of a table in order of rowid; a table that is not there has none.

@@ -59,6 +59,10 @@ pub(super) fn read(
     // All of it is read once before anything is stored: a damaged file stores nothing.
     let rows = database.check(tables)?;
     sink.push(Item::Format { format, rows: Some(rows) })?;
+    let unread = database.unread(tables);
+    if !unread.is_empty() {
+        sink.push(Item::Remark(format!("not read, being of another kind: {}", unread.join(", "))))?;
+    }
     match format {
         SourceFormat::Muse => muse::read(&database, workspace, sink),
         _ => velune::read(&database, workspace, sink),

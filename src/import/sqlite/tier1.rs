@@ -36,11 +36,11 @@ pub(super) fn read(
         sink.entry(made_session(first, session))?;
     }
     // Every row's session was made.
-    database.each(&TURNS, |mut cells| match homes.get_mut(&cells.key("session_id")) {
+    database.each(&TURNS, |mut cells| match homes.get_mut(&cells.session_key()) {
         Some(home) => sink.entry(turn(&mut cells, home)),
         None => Ok(()),
     })?;
-    database.each(&STEPS, |mut cells| match homes.get_mut(&cells.key("session_id")) {
+    database.each(&STEPS, |mut cells| match homes.get_mut(&cells.session_key()) {
         Some(home) => sink.entry(step(&mut cells, home)),
         None => Ok(()),
     })
@@ -59,7 +59,7 @@ fn sessions(
         [(TURNS, "first_turn", TurnId::PREFIX), (STEPS, "first_step", StepId::PREFIX)]
     {
         database.each(&table, |mut cells| {
-            let key = cells.key("session_id");
+            let key = cells.session_key();
             let at = cells.time("timestamp", Timestamp::default());
             let (_, session) = sessions.entry(key).or_insert_with_key(|key| {
                 let id = match workspace {

@@ -1,6 +1,6 @@
 //! velune's `EpisodicMemory`: sessions, turns and tags. (Its other part is [`super::tier1`].)
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, btree_map::Entry as Slot};
 
 use serde_json::json;
 
@@ -61,12 +61,11 @@ impl Home {
     }
 }
 
-/// The tags of each turn, by the turn's id as it stands in the file.
-type Tags = BTreeMap<String, Vec<Tag>>;
+/// The tags of each turn by name, by the turn's id as it stands in the file.
+type Tags = BTreeMap<Option<String>, BTreeMap<String, Tag>>;
 
 struct Tag {
     place: Place,
-    name: String,
     value: Option<String>,
     repairs: Vec<(Place, String)>,
 }
@@ -79,17 +78,16 @@ pub(super) fn read(
 ) -> Result<()> {
     let mut homes = sessions(database, sink)?;
     orphans(database, workspace, &mut homes, sink)?;
-    let mut tags = tags(database)?;
+    let mut tags = tags(database, sink)?;
     // Every turn's session was found or made.
-    database.each(&TURNS, |mut cells| match homes.get_mut(&cells.key("session_id")) {
+    database.each(&TURNS, |mut cells| match homes.get_mut(&cells.session_key()) {
         Some(home) => sink.entry(turn(&mut cells, home, &mut tags)),
         None => Ok(()),
     })?;
     for (turn, tags) in tags {
-        for tag in tags {
-            let id = Some(turn.clone());
-            let reason = format!("the tag `{}` is of no turn of the file", tag.name);
-            sink.push(Item::Skip { place: tag.place, kind: Kind::Tag, id, reason })?;
+        for (name, tag) in tags {
+            let why = "no turn of the file has this id";
+            sink.push(skipped_tag(tag.place, &name, turn.clone(), why))?;
         }
     }
     tier1::read(database, workspace, sink)
@@ -110,12 +108,14 @@ fn sessions(database: &Database, sink: &mut Sink) -> Result<HashMap<String, Home
             summary: cells.optional_text("summary"),
             ..bare_session(id.into(), workspace, started_at)
         };
-        if homes.contains_key(&key) {
-            let (place, id) = (cells.place, Some(key));
-            let reason = "an earlier row has this id".to_owned();
-            return sink.push(Item::Skip { place, kind: Kind::Session, id, reason });
+        if let Some(key) = key {
+            if homes.contains_key(&key) {
+                let (place, id) = (cells.place, Some(key));
+                let reason = "an earlier row has this id".to_owned();
+                return sink.push(Item::Skip { place, kind: Kind::Session, id, reason });
+            }
+            homes.insert(key, Home::new(&session, false));
         }
-        homes.insert(key, Home::new(&session, false));
         sink.entry(cells.entry(Record::Session(session)))
     })?;
     Ok(homes)
@@ -153,7 +153,7 @@ fn orphans(
     let mut made: Vec<(String, Place, Session)> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     database.each(&TURNS, |mut cells| {
-        let key = cells.key("session_id");
+        let key = cells.session_key();
         if homes.contains_key(&key) {
             return Ok(());
         }
@@ -195,16 +195,29 @@ pub(super) fn made_session(first: Place, session: Session) -> Entry {
     entry
 }
 
-fn tags(database: &Database) -> Result<Tags> {
+fn tags(database: &Database, sink: &mut Sink) -> Result<Tags> {
     let mut tags = Tags::new();
     database.each(&TAGS, |mut cells| {
         let turn = cells.key("turn_id");
         let (name, value) = (cells.name("tag"), cells.optional_text("value"));
         let (place, repairs) = (cells.place, cells.take_repairs());
-        tags.entry(turn).or_default().push(Tag { place, name, value, repairs });
-        Ok(())
+        match tags.entry(turn.clone()).or_default().entry(name) {
+            Slot::Occupied(earlier) => {
+                let why = "an earlier row is the same tag";
+                sink.push(skipped_tag(place, earlier.key(), turn, why))
+            }
+            Slot::Vacant(slot) => {
+                slot.insert(Tag { place, value, repairs });
+                Ok(())
+            }
+        }
     })?;
     Ok(tags)
+}
+
+fn skipped_tag(place: Place, name: &str, turn: Option<String>, why: &str) -> Item {
+    let reason = format!("the tag `{name}` is not stored: {why}");
+    Item::Skip { place, kind: Kind::Tag, id: turn, reason }
 }
 
 fn turn(cells: &mut Cells<'_>, home: &mut Home, tags: &mut Tags) -> Entry {
@@ -216,14 +229,15 @@ fn turn(cells: &mut Cells<'_>, home: &mut Home, tags: &mut Tags) -> Entry {
         cells.repair(format!("turn_index is {was}: by its place in the session it is {index}"));
     }
     let mut tokens = cells.integer("tokens_used");
-    match home.tokens.checked_add(tokens.unwrap_or(0)) {
-        Some(sum) => home.tokens = sum,
-        None => {
-            let was = tokens.take().unwrap_or(0);
-            cells.repair(format!("tokens_used {was} exceed what a session can sum: left out"));
-        }
+    if let Some(sum) = home.tokens.checked_add(tokens.unwrap_or(0)) {
+        home.tokens = sum;
+    } else {
+        let was = tokens.take().unwrap_or(0);
+        cells.repair(format!("tokens_used {was} exceed what a session can sum: left out"));
     }
-    let own_tags = tags.remove(&cells.key("id")).unwrap_or_default();
+    // A turn without an id is not what a tag without one means.
+    let key = cells.key("id");
+    let own_tags = key.and_then(|id| tags.remove(&Some(id))).unwrap_or_default();
     let turn = Turn {
         id: cells.id(TurnId::PREFIX, home.workspace.as_str()).into(),
         workspace: home.workspace.clone(),
@@ -236,13 +250,13 @@ fn turn(cells: &mut Cells<'_>, home: &mut Home, tags: &mut Tags) -> Entry {
         tokens,
         embedding_id: cells.optional_text("embedding_id"),
         metadata: Metadata::new(),
-        tags: own_tags.iter().map(|tag| (tag.name.clone(), tag.value.clone())).collect(),
+        tags: own_tags.iter().map(|(name, tag)| (name.clone(), tag.value.clone())).collect(),
     };
     let mut entry = cells.entry(Record::Turn(turn));
-    for tag in own_tags {
-        entry.bytes += tag.name.len() + tag.value.map_or(0, |value| value.len());
+    for (name, tag) in own_tags {
+        entry.bytes += name.len() + tag.value.map_or(0, |value| value.len());
         entry.repairs.extend(tag.repairs);
-        entry.tags.push((tag.place, tag.name));
+        entry.tags.push((tag.place, name));
     }
     entry.placed = home.placed;
     entry
