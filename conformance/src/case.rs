@@ -1,0 +1,129 @@
+use std::sync::Arc;
+
+use memkeep_core::{
+    Backend, Clock, EpisodicBackend, ManualClock, ReflectiveStore, Result, SessionStore, Timestamp,
+    verify::Verify,
+};
+
+use crate::{Factory, Failure, Handle, Log, Place, Verdict, factory::Site, record};
+
+/// 2026-01-01T00:00:00Z, where every case's clock stands at first.
+const START: i64 = 1_767_225_600_000_000;
+
+/// One fresh store under test, its clock, and what may be done to it from outside.
+///
+/// Every call on the store is written down; a failure shows them as a program.
+pub struct Case {
+    pub(crate) factory: Arc<dyn Factory>,
+    pub(crate) site: Site,
+    pub(crate) place: Place,
+    /// The store's clock. It stands still until a clause moves it.
+    pub clock: Arc<ManualClock>,
+    /// What the clause draws its random numbers from.
+    pub seed: u64,
+    pub(crate) log: Log,
+    handle: Handle,
+}
+
+impl Case {
+    pub(crate) async fn new(
+        factory: Arc<dyn Factory>,
+        site: Site,
+        seed: u64,
+        log: Log,
+    ) -> Result<Self> {
+        let place = Place::new()?;
+        let start = Timestamp::from_micros(START).unwrap_or_default();
+        let clock = Arc::new(ManualClock::new(start));
+        let handle = factory.open(&place, clock.clone()).await?;
+        let handle = record::recorded(handle, "store", &log);
+        Ok(Self { factory, site, place, clock, seed, log, handle })
+    }
+
+    /// The instant at which the clock stood at first, moved by `micros`.
+    pub fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(START + micros).unwrap_or_default()
+    }
+
+    /// The instant that the clock shows.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The handle under test.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// The store, as far as every backend goes.
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        self.handle.backend.clone()
+    }
+
+    /// The store's episodes.
+    pub fn episodic(&self) -> Result<Arc<dyn EpisodicBackend>, Failure> {
+        self.handle.episodic.clone().ok_or_else(|| lack("EpisodicBackend"))
+    }
+
+    /// The store's sessions.
+    pub fn sessions(&self) -> Result<Arc<dyn SessionStore>, Failure> {
+        self.handle.sessions.clone().ok_or_else(|| lack("SessionStore"))
+    }
+
+    /// The store's notes, state and audit.
+    pub fn reflective(&self) -> Result<Arc<dyn ReflectiveStore>, Failure> {
+        self.handle.reflective.clone().ok_or_else(|| lack("ReflectiveStore"))
+    }
+
+    /// Closes the store and opens it again.
+    pub async fn reopen(&mut self) -> Verdict {
+        self.handle.backend.close().await?;
+        self.open().await
+    }
+
+    /// Opens the store again, when it has been closed.
+    pub async fn open(&mut self) -> Verdict {
+        self.log.note("let store = factory.open(&place, clock.clone()).await?;");
+        let handle = self.factory.open(&self.place, self.clock.clone()).await?;
+        self.handle = record::recorded(handle, "store", &self.log);
+        Ok(())
+    }
+
+    /// Another handle on the same store.
+    pub async fn second_handle(&self, name: &'static str) -> Result<Handle, Failure> {
+        self.log.note(&format!("let {name} = factory.open(&place, clock.clone()).await?;"));
+        let handle = self.factory.open(&self.place, self.clock.clone()).await?;
+        Ok(record::recorded(handle, name, &self.log))
+    }
+
+    /// Moves the clock to `at`, and writes it down.
+    pub fn set_clock(&self, at: Timestamp) {
+        self.log.note(&format!("clock.set({:?}.parse()?);", at.to_string()));
+        self.clock.set(at);
+    }
+
+    /// Makes commits fail until the returned value is dropped.
+    pub async fn break_writes(&self) -> Result<Box<dyn Send>, Failure> {
+        self.log.note("let broken = factory.break_writes(&place).await?;");
+        Ok(self.factory.break_writes(&self.place).await?)
+    }
+
+    /// Nothing in the store contradicts anything else.
+    pub async fn verify(&self) -> Verdict {
+        let report = self.handle.backend.verify(&Verify::new()).await?;
+        if report.is_clean() {
+            return Ok(());
+        }
+        Err(Failure::new("verify finds nothing", format!("{:?}", report.problems)))
+    }
+
+    pub(crate) async fn destroy(self) -> Result<()> {
+        let closed = self.handle.backend.close().await;
+        self.factory.destroy(&self.place).await?;
+        closed
+    }
+}
+
+fn lack(part: &str) -> Failure {
+    Failure::new(format!("the factory's handle has {part}"), "it has not")
+}

@@ -1,0 +1,100 @@
+use std::{future::Future, pin::Pin};
+
+use crate::{Case, Verdict};
+
+/// One rule of the contract, and the test of it.
+#[derive(Clone, Copy)]
+pub struct Clause {
+    /// Its stable id, such as `TURN-ORDER-02`. It also stands in the documentation of the traits.
+    pub id: &'static str,
+    /// The rule, in one sentence.
+    pub rule: &'static str,
+    /// The part of the contract it belongs to.
+    pub part: Part,
+    /// What the factory must be able to do.
+    pub need: Need,
+    pub(crate) test: Test,
+}
+
+pub(crate) type Test =
+    for<'a> fn(&'a mut Case) -> Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+
+/// The part of the contract that a clause belongs to: which traits it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// `EpisodicBackend`.
+    Episodic,
+    /// `SessionStore`.
+    Sessions,
+    /// `ReflectiveStore`.
+    Reflective,
+    /// All three.
+    All,
+}
+
+/// What a factory must be able to do for a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// Open fresh stores.
+    Fresh,
+    /// See [`Abilities::reopen`](crate::Abilities::reopen).
+    Reopen,
+    /// See [`Abilities::second_handle`](crate::Abilities::second_handle).
+    SecondHandle,
+    /// See [`Abilities::kill`](crate::Abilities::kill).
+    Kill,
+    /// See [`Abilities::faults`](crate::Abilities::faults).
+    Faults,
+}
+
+macro_rules! registry {
+    ({} $($part:ident $need:ident $name:ident $id:literal $($path:ident)::+ $rule:literal;)*) => {
+        /// All clauses, in the order of the report.
+        pub const CLAUSES: &[Clause] = &[$(Clause {
+            id: $id,
+            rule: $rule,
+            part: $crate::clause::part!($part),
+            need: $crate::clause::need!($need),
+            test: |case| Box::pin($crate::clauses::$($path)::+(case)),
+        }),*];
+    };
+}
+
+macro_rules! part {
+    (episodic) => {
+        Part::Episodic
+    };
+    (sessions) => {
+        Part::Sessions
+    };
+    (reflective) => {
+        Part::Reflective
+    };
+    (all) => {
+        Part::All
+    };
+}
+pub(crate) use part;
+
+macro_rules! need {
+    (fresh) => {
+        Need::Fresh
+    };
+    (reopen) => {
+        Need::Reopen
+    };
+    (second_handle) => {
+        Need::SecondHandle
+    };
+    (kill) => {
+        Need::Kill
+    };
+    (faults) => {
+        Need::Faults
+    };
+}
+pub(crate) use need;
+
+crate::__memkeep_clauses!(registry, {});

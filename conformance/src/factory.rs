@@ -1,0 +1,102 @@
+use std::{path::PathBuf, sync::Arc};
+
+use async_trait::async_trait;
+use memkeep_core::{Clock, Error, ErrorKind, Result};
+
+use crate::{Handle, Place};
+
+/// Makes the stores that the suite tests.
+///
+/// One method is enough: open the store of a place. Opening a place for the first time makes a fresh,
+/// empty store; what else a factory can do is said by [`abilities`](Self::abilities).
+#[async_trait]
+pub trait Factory: Send + Sync + 'static {
+    /// Opens the store at `place`, with `clock` as its time.
+    async fn open(&self, place: &Place, clock: Arc<dyn Clock>) -> Result<Handle>;
+
+    /// What can be done beyond opening fresh stores.
+    fn abilities(&self) -> Abilities {
+        Abilities::new()
+    }
+
+    /// Clears away what the store at `place` left outside of its folder; all handles are closed.
+    async fn destroy(&self, place: &Place) -> Result<()> {
+        let _ = place;
+        Ok(())
+    }
+
+    /// Makes commits on the store at `place` fail until the returned value is dropped. Called only
+    /// where [`Abilities::faults`] is declared. The store is open meanwhile.
+    async fn break_writes(&self, place: &Place) -> Result<Box<dyn Send>> {
+        let _ = place;
+        Err(Error::new(ErrorKind::Unsupported, "the factory injects no faults"))
+    }
+}
+
+/// What a factory can do beyond opening fresh stores. A lack is declared in the macro line with a
+/// reason; a declaration that does not match this fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Abilities {
+    /// What was committed is there when the place is opened again after closing.
+    pub reopen: bool,
+    /// A place can be opened again while it is open: two handles on one store.
+    pub second_handle: bool,
+    /// A process that has the place open can be killed, and the place opened afterwards by another.
+    pub kill: bool,
+    /// [`Factory::break_writes`] works.
+    pub faults: bool,
+}
+
+impl Abilities {
+    /// Nothing beyond opening fresh stores.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// See [`Abilities::reopen`].
+    #[must_use]
+    pub fn reopen(mut self) -> Self {
+        self.reopen = true;
+        self
+    }
+
+    /// See [`Abilities::second_handle`].
+    #[must_use]
+    pub fn second_handle(mut self) -> Self {
+        self.second_handle = true;
+        self
+    }
+
+    /// See [`Abilities::kill`].
+    #[must_use]
+    pub fn kill(mut self) -> Self {
+        self.kill = true;
+        self
+    }
+
+    /// See [`Abilities::faults`].
+    #[must_use]
+    pub fn faults(mut self) -> Self {
+        self.faults = true;
+        self
+    }
+}
+
+/// What the macro line tells the runner about the test it stands in.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    /// The test binary, to be run again as a child that is killed.
+    pub(crate) binary: Option<PathBuf>,
+    /// The name of the test that such a child runs.
+    pub(crate) child: String,
+}
+
+impl Site {
+    /// The site of the module whose test `child` (with the crate's name in front) is.
+    pub fn here(child: &str) -> Self {
+        let name = child.split_once("::").map_or(child, |(_, name)| name);
+        Self { binary: std::env::current_exe().ok(), child: name.to_owned() }
+    }
+}

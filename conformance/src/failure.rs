@@ -1,0 +1,72 @@
+use std::fmt::Debug;
+
+use memkeep_core::Error;
+
+/// What a clause comes to.
+pub type Verdict = Result<(), Failure>;
+
+/// A rule that was not kept. The runner adds the clause, the calls and the seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What the rule asks for.
+    pub expected: String,
+    /// What came.
+    pub actual: String,
+}
+
+impl Failure {
+    /// A failure in words.
+    pub fn new(expected: impl Into<String>, actual: impl Into<String>) -> Self {
+        Self { expected: expected.into(), actual: actual.into() }
+    }
+
+    /// A failure in values.
+    pub fn values(what: &str, expected: &impl Debug, actual: &impl Debug) -> Self {
+        Self::new(format!("{what}: {expected:?}"), format!("{actual:?}"))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new("the call succeeds", format!("{error:?}"))
+    }
+}
+
+/// `must_equal!(actual, expected, "what is compared", …)`
+macro_rules! must_equal {
+    ($actual:expr, $expected:expr, $($what:tt)+) => {{
+        let (actual, expected) = (&$actual, &$expected);
+        if *actual != *expected {
+            return Err($crate::Failure::values(&format!($($what)+), expected, actual));
+        }
+    }};
+}
+pub(crate) use must_equal;
+
+/// `must!(condition, "what must hold", …)`
+macro_rules! must {
+    ($condition:expr, $($what:tt)+) => {
+        if !$condition {
+            return Err($crate::Failure::new(format!($($what)+), "it does not"));
+        }
+    };
+}
+pub(crate) use must;
+
+/// `must_refuse!(result, Kind, "what is refused", …)` gives the error.
+macro_rules! must_refuse {
+    ($result:expr, $kind:ident, $($what:tt)+) => {
+        match $result {
+            Err(error) if error.kind() == memkeep_core::ErrorKind::$kind => error,
+            Err(error) => {
+                let expected = format!("{}: {}", format!($($what)+), stringify!($kind));
+                return Err($crate::Failure::new(expected, format!("{error:?}")));
+            }
+            Ok(value) => {
+                let expected = format!("{}: {}", format!($($what)+), stringify!($kind));
+                return Err($crate::Failure::new(expected, format!("Ok({value:?})")));
+            }
+        }
+    };
+}
+pub(crate) use must_refuse;

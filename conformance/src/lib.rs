@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+
+mod call;
+mod case;
+mod child;
+mod clause;
+mod clauses;
+mod factory;
+mod failure;
+mod handle;
+mod place;
+mod record;
+mod run;
+mod suite;
+mod table;
+
+pub use case::Case;
+pub use clause::{CLAUSES, Clause, Need, Part};
+pub use factory::{Abilities, Factory};
+pub use failure::{Failure, Verdict};
+pub use handle::Handle;
+pub use place::Place;
+pub use record::{Log, batch};
+pub use run::{check_declarations, run_clause, run_clause_by_id};
+
+/// What the macros need and nobody else.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::{child::child, factory::Site};
+}

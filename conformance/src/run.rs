@@ -1,0 +1,120 @@
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use memkeep_core::Error;
+
+use crate::{
+    Abilities, CLAUSES, Case, Clause, Factory, Failure, Log, Need, Verdict, factory::Site,
+};
+
+/// A clause that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs one clause on a fresh store; the text of what failed, with everything needed to see why.
+///
+/// `MEMKEEP_SEED` repeats a run that drew random numbers.
+pub fn run_clause(factory: Arc<dyn Factory>, clause: &Clause) -> Result<(), String> {
+    run_on_site(factory, &Site::default(), clause)
+}
+
+pub(crate) fn run_on_site(
+    factory: Arc<dyn Factory>,
+    site: &Site,
+    clause: &Clause,
+) -> Result<(), String> {
+    let seed = seed();
+    let log = Log::default();
+    let name = clause.id;
+    let failed = |failure: Failure| {
+        let Failure { expected, actual } = failure;
+        format!(
+            "{name}: {rule}\n\nexpected  {expected}\n  actual  {actual}\n\nseed {seed} (MEMKEEP_SEED={seed})\n\n{program}",
+            rule = clause.rule,
+            program = log.program(),
+        )
+    };
+    verdict(factory, site, clause, seed, &log).map_err(failed)
+}
+
+fn verdict(
+    factory: Arc<dyn Factory>,
+    site: &Site,
+    clause: &Clause,
+    seed: u64,
+    log: &Log,
+) -> Verdict {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new("a runtime", e.to_string()))?;
+    let (site, log) = (site.clone(), log.clone());
+    let test = clause.test;
+    let run = async move {
+        let open = |e: Error| Failure::new("the factory opens a fresh store", format!("{e:?}"));
+        let mut case = Case::new(factory, site, seed, log).await.map_err(open)?;
+        let verdict = test(&mut case).await;
+        let destroyed = case.destroy().await;
+        verdict?;
+        destroyed.map_err(Into::into)
+    };
+    let run = async { tokio::time::timeout(PATIENCE, run).await };
+    // A panic of a backend is a failure of the clause like any other.
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(run)));
+    runtime.shutdown_background();
+    match result {
+        Ok(Ok(verdict)) => verdict,
+        Ok(Err(_)) => Err(Failure::new("an answer in time", format!("none after {PATIENCE:?}"))),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|t| (*t).to_owned()));
+            Err(Failure::new("no panic", text.unwrap_or_default()))
+        }
+    }
+}
+
+fn seed() -> u64 {
+    let given = std::env::var("MEMKEEP_SEED").ok().and_then(|seed| seed.parse().ok());
+    given.unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::from(since.subsec_nanos()) ^ since.as_secs()
+    })
+}
+
+/// Runs the clause with this id; for the tests that the macros write.
+#[doc(hidden)]
+pub fn run_clause_by_id(factory: Arc<dyn Factory>, site: &Site, id: &str) {
+    let clause = CLAUSES.iter().find(|clause| clause.id == id);
+    let clause = clause.unwrap_or_else(|| panic!("no such clause: {id}"));
+    if let Err(text) = run_on_site(factory, site, clause) {
+        panic!("{text}");
+    }
+}
+
+/// Whether the lacks declared in the macro line are those of the factory.
+#[doc(hidden)]
+pub fn check_declarations(factory: &dyn Factory, lacks: &[(Need, Option<&str>)]) {
+    let abilities = factory.abilities();
+    for (need, reason) in lacks {
+        match (able(abilities, *need), reason) {
+            (true, Some(reason)) => {
+                panic!("declared as a lack ({reason}), but the factory is able to: {need:?}")
+            }
+            (false, None) => panic!("the factory is not able to, and gives no reason: {need:?}"),
+            _ => {}
+        }
+    }
+}
+
+pub(crate) fn able(abilities: Abilities, need: Need) -> bool {
+    match need {
+        Need::Fresh => true,
+        Need::Reopen => abilities.reopen,
+        Need::SecondHandle => abilities.second_handle,
+        Need::Kill => abilities.kill,
+        Need::Faults => abilities.faults,
+    }
+}
