@@ -1,8 +1,11 @@
 //! How the arguments of a call are written in Rust.
 
-use std::{fmt::Debug, path::Path};
+use std::{fmt::Debug, io, path::Path};
 
 use memkeep_core::{verify::Verify, *};
+
+/// How much of a batch is written at most: more than a failure shows of one call.
+const SHOWN_BYTES: usize = 16 << 10;
 
 /// A value that can stand in a recorded program.
 pub(crate) trait Call {
@@ -30,8 +33,31 @@ impl Call for Path {
 
 impl Call for Batch {
     fn text(&self) -> String {
-        let json = serde_json::to_string(self).unwrap_or_default();
-        format!("batch(r####\"{json}\"####)")
+        let mut json = Shown::default();
+        // A text that is full ends the writing: what it has is what is shown.
+        let cut = serde_json::to_writer(&mut json, self).is_err();
+        let json = String::from_utf8_lossy(&json.0);
+        let cut = if cut { " …" } else { "" };
+        format!("batch(r####\"{json}{cut}\"####)")
+    }
+}
+
+/// The beginning of a text that may be far too large to be shown.
+#[derive(Default)]
+struct Shown(Vec<u8>);
+
+impl io::Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = SHOWN_BYTES.saturating_sub(self.0.len());
+        if left == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let taken = left.min(bytes.len());
+        self.0.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

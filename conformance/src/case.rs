@@ -23,6 +23,8 @@ pub struct Case {
     pub seed: u64,
     pub(crate) log: Log,
     handle: Handle,
+    other_places: Vec<Arc<Place>>,
+    other_stores: Vec<Handle>,
 }
 
 impl Case {
@@ -37,7 +39,8 @@ impl Case {
         let clock = Arc::new(ManualClock::new(start));
         let handle = factory.open(&place, clock.clone()).await?;
         let handle = record::recorded(handle, "store", &log);
-        Ok(Self { factory, site, place, clock, seed, log, handle })
+        let (other_places, other_stores) = (Vec::new(), Vec::new());
+        Ok(Self { factory, site, place, clock, seed, log, handle, other_places, other_stores })
     }
 
     /// The instant at which the clock stood at first, moved by `micros`.
@@ -96,6 +99,26 @@ impl Case {
         Ok(record::recorded(handle, name, &self.log))
     }
 
+    /// A place where no store has been opened yet.
+    pub(crate) fn other_place(&mut self) -> Result<Arc<Place>, Failure> {
+        let place = Arc::new(Place::new()?);
+        self.other_places.push(place.clone());
+        Ok(place)
+    }
+
+    /// Another fresh store, with `clock` as its time.
+    pub async fn other_store(
+        &mut self,
+        name: &'static str,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Handle, Failure> {
+        let place = self.other_place()?;
+        self.log.note(&format!("let {name} = factory.open(&another_place, clock.clone()).await?;"));
+        let handle = record::recorded(self.factory.open(&place, clock).await?, name, &self.log);
+        self.other_stores.push(handle.clone());
+        Ok(handle)
+    }
+
     /// Moves the clock to `at`, and writes it down.
     pub fn set_clock(&self, at: Timestamp) {
         self.log.note(&format!("clock.set({:?}.parse()?);", at.to_string()));
@@ -118,8 +141,13 @@ impl Case {
     }
 
     pub(crate) async fn destroy(self) -> Result<()> {
-        let closed = self.handle.backend.close().await;
-        self.factory.destroy(&self.place).await?;
+        let mut closed = self.handle.backend.close().await;
+        for store in self.other_stores {
+            closed = closed.and(store.backend.close().await);
+        }
+        for place in self.other_places.iter().map(|place| &**place).chain([&self.place]) {
+            self.factory.destroy(place).await?;
+        }
         closed
     }
 }

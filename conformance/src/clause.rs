@@ -31,6 +31,8 @@ pub enum Part {
     Reflective,
     /// All three.
     All,
+    /// Any of them: what holds of every `Backend`, whatever kinds of records it keeps.
+    Any,
 }
 
 /// What a factory must be able to do for a clause.
@@ -74,6 +76,9 @@ macro_rules! part {
     };
     (all) => {
         Part::All
+    };
+    (any) => {
+        Part::Any
     };
 }
 pub(crate) use part;

@@ -131,6 +131,9 @@ macro_rules! __memkeep_row {
     (reflective $lacks:tt reflective $need:ident $name:ident $id:literal $rule:literal) => {
         $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
     };
+    ($level:ident $lacks:tt any $need:ident $name:ident $id:literal $rule:literal) => {
+        $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
+    };
     ($level:ident $lacks:tt $part:ident $need:ident $name:ident $id:literal $rule:literal) => {};
 
     (@test reopen [reopen($reason:literal) $($rest:tt)*] $name:ident $id:literal $rule:literal) => {
