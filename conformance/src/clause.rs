@@ -1,4 +1,4 @@
-use std::{future::Future, pin::Pin};
+use std::{fmt, future::Future, pin::Pin};
 
 use crate::{Case, Verdict};
 
@@ -14,6 +14,12 @@ pub struct Clause {
     /// What the factory must be able to do.
     pub need: Need,
     pub(crate) test: Test,
+}
+
+impl fmt::Debug for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Clause").field(&self.id).finish()
+    }
 }
 
 pub(crate) type Test =
@@ -49,6 +55,19 @@ pub enum Need {
     Kill,
     /// See [`Abilities::faults`](crate::Abilities::faults).
     Faults,
+}
+
+impl Need {
+    /// The need's name, as in the macro line: `second_handle`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Reopen => "reopen",
+            Self::SecondHandle => "second_handle",
+            Self::Kill => "kill",
+            Self::Faults => "faults",
+        }
+    }
 }
 
 macro_rules! registry {

@@ -1,4 +1,4 @@
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use memkeep_core::{Clock, Error, ErrorKind, Result};
@@ -17,6 +17,11 @@ pub trait Factory: Send + Sync + 'static {
     /// What can be done beyond opening fresh stores.
     fn abilities(&self) -> Abilities {
         Abilities::new()
+    }
+
+    /// How long a clause may take: one that takes longer hangs.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(120)
     }
 
     /// Clears away what the store at `place` left outside of its folder; all handles are closed.
@@ -98,5 +103,10 @@ impl Site {
     pub fn here(child: &str) -> Self {
         let name = child.split_once("::").map_or(child, |(_, name)| name);
         Self { binary: std::env::current_exe().ok(), child: name.to_owned() }
+    }
+
+    /// Whether this process was started as the child of this site.
+    pub fn is_asked_for(&self) -> bool {
+        std::env::args().nth(1).as_deref() == Some(self.child.as_str())
     }
 }

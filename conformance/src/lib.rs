@@ -10,6 +10,7 @@ mod failure;
 mod handle;
 mod place;
 mod record;
+mod report;
 mod run;
 mod suite;
 mod table;
@@ -21,10 +22,11 @@ pub use failure::{Failure, Verdict};
 pub use handle::Handle;
 pub use place::Place;
 pub use record::{Log, batch};
+pub use report::{Level, Matrix, Outcome, Report, run_all};
 pub use run::{check_declarations, run_clause, run_clause_by_id};
 
 /// What the macros need and nobody else.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::{child::child, factory::Site};
+    pub use crate::{child::child, factory::Site, report::run_suite};
 }

@@ -1,7 +1,7 @@
 use std::{
     panic::AssertUnwindSafe,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use memkeep_core::Error;
@@ -9,9 +9,6 @@ use memkeep_core::Error;
 use crate::{
     Abilities, CLAUSES, Case, Clause, Factory, Failure, Log, Need, Verdict, factory::Site,
 };
-
-/// A clause that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs one clause on a fresh store; the text of what failed, with everything needed to see why.
 ///
@@ -52,6 +49,7 @@ fn verdict(
         .build()
         .map_err(|e| Failure::new("a runtime", e.to_string()))?;
     let (site, log) = (site.clone(), log.clone());
+    let patience = factory.patience();
     let test = clause.test;
     let run = async move {
         let open = |e: Error| Failure::new("the factory opens a fresh store", format!("{e:?}"));
@@ -61,13 +59,13 @@ fn verdict(
         verdict?;
         destroyed.map_err(Into::into)
     };
-    let run = async { tokio::time::timeout(PATIENCE, run).await };
+    let run = async { tokio::time::timeout(patience, run).await };
     // A panic of a backend is a failure of the clause like any other.
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(run)));
     runtime.shutdown_background();
     match result {
         Ok(Ok(verdict)) => verdict,
-        Ok(Err(_)) => Err(Failure::new("an answer in time", format!("none after {PATIENCE:?}"))),
+        Ok(Err(_)) => Err(Failure::new("an answer in time", format!("none after {patience:?}"))),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|t| (*t).to_owned()));

@@ -62,7 +62,7 @@ macro_rules! __memkeep_tests {
         [reopen($($reopen:literal)?) second_handle($($second:literal)?) kill($($kill:literal)?)
          faults($($faults:literal)?)]
     ) => {
-        mod conformance {
+        pub(crate) mod conformance {
             #[allow(unused_imports)]
             use super::*;
 
@@ -74,23 +74,39 @@ macro_rules! __memkeep_tests {
                 $crate::__private::Site::here(concat!(module_path!(), "::child"))
             }
 
-            #[test]
-            fn declarations_match_the_factory() {
-                #[allow(unused_mut, unused_assignments)]
+            #[allow(unused_mut, unused_assignments)]
+            fn lacks() -> [($crate::Need, ::std::option::Option<&'static str>); 4] {
                 let (mut reopen, mut second, mut kill, mut faults) = (None, None, None, None);
                 $(reopen = Some($reopen);)?
                 $(second = Some($second);)?
                 $(kill = Some($kill);)?
                 $(faults = Some($faults);)?
-                $crate::check_declarations(
-                    &*factory(),
-                    &[
-                        ($crate::Need::Reopen, reopen),
-                        ($crate::Need::SecondHandle, second),
-                        ($crate::Need::Kill, kill),
-                        ($crate::Need::Faults, faults),
-                    ],
-                );
+                [
+                    ($crate::Need::Reopen, reopen),
+                    ($crate::Need::SecondHandle, second),
+                    ($crate::Need::Kill, kill),
+                    ($crate::Need::Faults, faults),
+                ]
+            }
+
+            /// Runs all clauses, for a report. The program begins with [`child_if_asked`].
+            #[allow(dead_code)]
+            pub(crate) fn report() -> $crate::Report {
+                $crate::__private::run_suite(&factory(), &site(), &lacks())
+            }
+
+            /// In the process that the crash clauses of [`report`] kill, becomes that process;
+            /// in any other, does nothing.
+            #[allow(dead_code)]
+            pub(crate) fn child_if_asked() {
+                if site().is_asked_for() {
+                    $crate::__private::child(factory());
+                }
+            }
+
+            #[test]
+            fn declarations_match_the_factory() {
+                $crate::check_declarations(&*factory(), &lacks());
             }
 
             /// Where the process that the crash clauses kill begins; does nothing in a test run.
