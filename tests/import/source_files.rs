@@ -5,6 +5,9 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use memkeep::{Error, ErrorKind, ImportOptions, Scope, SourceFormat, import};
@@ -120,6 +123,39 @@ on_every_backend! {
         assert_eq!(episode.summary, "s");
     }
 
+    async fn a_program_that_writes_meanwhile(store: Store) {
+        for mode in ["wal", "delete"] {
+            let source = Source::muse();
+            source.db.pragma_update(None, "journal_mode", mode).unwrap();
+            let (stop, stopped) = mpsc::channel::<()>();
+            let path = source.path.clone();
+            let writer = thread::spawn(move || {
+                let db = Connection::open(path).unwrap();
+                db.execute_batch("PRAGMA wal_autocheckpoint = 20; PRAGMA synchronous = off").unwrap();
+                let rest = Duration::from_millis(5);
+                // Ends when the other end is dropped.
+                while stopped.recv_timeout(rest) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    let both = "BEGIN;
+                        INSERT INTO episodes(problem) VALUES (hex(zeroblob(3000)));
+                        INSERT INTO notes(text) VALUES ('a note'); COMMIT";
+                    db.execute_batch(both).unwrap();
+                }
+            });
+            for _ in 0..4 {
+                let here = ImportOptions::new().workspace(mode);
+                let counts = import(store.as_ref(), &source.path, here).await.unwrap().counts;
+                let (episodes, notes) = (counts.episodes, counts.notes);
+                assert_eq!(episodes.stored + episodes.already_there, notes.stored + notes.already_there);
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            drop(stop);
+            writer.join().unwrap();
+            let sql = "PRAGMA integrity_check";
+            let whole: String = source.db.query_row(sql, [], |row| row.get(0)).unwrap();
+            assert_eq!(whole, "ok");
+        }
+    }
+
     async fn a_file_that_may_only_be_read(store: Store) {
         let source = Source::muse();
         fill(&source.db, 0, 3);
@@ -209,7 +245,7 @@ on_every_backend! {
         fill(&source.db, 0, 3_000);
         {
             let import = import(store.as_ref(), &source.path, ImportOptions::new());
-            let timeout = tokio::time::timeout(std::time::Duration::from_millis(60), import);
+            let timeout = tokio::time::timeout(Duration::from_millis(60), import);
             let _ = timeout.await;
         }
         import_all(&store, &source.path).await;
@@ -217,7 +253,7 @@ on_every_backend! {
     }
 
     async fn progress_reaches_the_number_of_rows(store: Store) {
-        let (sender, seen) = std::sync::mpsc::channel();
+        let (sender, seen) = mpsc::channel();
         let options = ImportOptions::new().progress(move |at| sender.send(at).unwrap());
         let report = import_with(&store, fixture("velune_small.db"), options).await;
         let seen: Vec<_> = seen.into_iter().collect();
