@@ -35,9 +35,13 @@ impl From<Error> for Failure {
 /// `must_equal!(actual, expected, "what is compared", …)`
 macro_rules! must_equal {
     ($actual:expr, $expected:expr, $($what:tt)+) => {{
-        let (actual, expected) = (&$actual, &$expected);
-        if *actual != *expected {
-            return Err($crate::Failure::values(&format!($($what)+), expected, actual));
+        // A match, so that what the arguments borrow from lives until the comparison.
+        match (&$actual, &$expected) {
+            (actual, expected) => {
+                if *actual != *expected {
+                    return Err($crate::Failure::values(&format!($($what)+), expected, actual));
+                }
+            }
         }
     }};
 }
