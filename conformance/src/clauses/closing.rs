@@ -1,0 +1,103 @@
+//! The end of a handle.
+
+use memkeep_core::{
+    ErrorKind, ListEpisodes, ListNotes, ListSessions, Prune, RecallQuery, Result, Scan, Scope,
+    Workspace, verify::Verify,
+};
+use tokio::task::JoinSet;
+
+use super::bundle::{bundle, ids, kinds, whole_bundles};
+use crate::{
+    Case, Failure, Verdict,
+    failure::{must, must_equal},
+};
+
+pub(crate) async fn closing_twice(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    store.backend.commit(bundle(&store, "x")).await?;
+    store.backend.close().await?;
+    store.backend.close().await?;
+    Ok(())
+}
+
+fn closed<T: std::fmt::Debug>(call: &str, result: Result<T>) -> Verdict {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Closed => Ok(()),
+        other => Err(Failure::new(format!("{call} after close: Closed"), format!("{other:?}"))),
+    }
+}
+
+/// What need not exist at all.
+fn closed_or_unsupported<T>(call: &str, result: Result<T>) -> Verdict {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        other => closed(call, other.map(|_| ())),
+    }
+}
+
+pub(crate) async fn later_calls_are_closed(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    let backend = &store.backend;
+    backend.commit(bundle(&store, "x")).await?;
+    backend.close().await?;
+    closed("commit", backend.commit(bundle(&store, "y")).await)?;
+    for kind in kinds(&store) {
+        closed("scan", backend.scan(&Scan::new(kind)).await)?;
+    }
+    closed("workspaces", backend.workspaces().await)?;
+    closed("stats", backend.stats(&Scope::All).await)?;
+    closed("prune", backend.prune(&Prune::new(case.now())).await)?;
+    closed("verify", backend.verify(&Verify::new()).await)?;
+    closed_or_unsupported("compact", backend.compact().await)?;
+    closed_or_unsupported("backup", backend.backup(&case.place.path().join("copy")).await)?;
+    closed_or_unsupported("subscribe", backend.subscribe())?;
+    if let Some(sessions) = &store.sessions {
+        closed("session", sessions.session(&Scope::All, &"x".into()).await)?;
+        closed("sessions", sessions.sessions(&ListSessions::new()).await)?;
+        closed("recall_turns", sessions.recall_turns(&RecallQuery::new("x")).await)?;
+    }
+    if let Some(episodic) = &store.episodic {
+        closed("episode", episodic.episode(&Scope::All, &"x".into()).await)?;
+        closed("episodes", episodic.episodes(&ListEpisodes::new()).await)?;
+        closed("recall", episodic.recall(&RecallQuery::new("x")).await)?;
+    }
+    if let Some(reflective) = &store.reflective {
+        closed("note", reflective.note(&Scope::All, &"x".into()).await)?;
+        closed("notes", reflective.notes(&ListNotes::new()).await)?;
+        closed("state", reflective.state(&Workspace::default(), "x").await)?;
+        closed("audit_head", reflective.audit_head(&Workspace::default()).await)?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn accepted_batches_are_finished(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    let mut tasks = JoinSet::new();
+    for n in 0..32 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            let id = n.to_string();
+            (id.clone(), store.backend.commit(bundle(&store, &id)).await)
+        });
+    }
+    tokio::task::yield_now().await;
+    store.backend.close().await?;
+    let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
+    for (id, result) in tasks.join_all().await {
+        match result {
+            Ok(_) => acknowledged.push(id),
+            Err(error) if error.kind() == ErrorKind::Closed => refused.push(id),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    case.open().await?;
+    let there = whole_bundles(&case.handle()).await?;
+    for id in ids(acknowledged.iter().map(String::as_str)) {
+        must!(there.contains(&id), "batch {id}, which was acknowledged, is there");
+    }
+    for id in ids(refused.iter().map(String::as_str)) {
+        must!(!there.contains(&id), "batch {id}, which was refused as Closed, is not there");
+    }
+    must_equal!(acknowledged.len() + refused.len(), 32, "the answers");
+    case.verify().await
+}
