@@ -6,11 +6,11 @@ use crate::Part;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// The clauses of episodes.
+    /// The clauses of episodes, and those of any backend.
     Episodic,
-    /// The clauses of sessions.
+    /// The clauses of sessions, and those of any backend.
     Sessions,
-    /// The clauses of notes, state and audit.
+    /// The clauses of notes, state and audit, and those of any backend.
     Reflective,
     /// All clauses, those that need all parts together included.
     Full,
@@ -31,11 +31,12 @@ impl Level {
     }
 
     pub(super) fn includes(self, part: Part) -> bool {
-        match self {
-            Self::Episodic => part == Part::Episodic,
-            Self::Sessions => part == Part::Sessions,
-            Self::Reflective => part == Part::Reflective,
-            Self::Full => true,
-        }
+        let own = match self {
+            Self::Episodic => Part::Episodic,
+            Self::Sessions => Part::Sessions,
+            Self::Reflective => Part::Reflective,
+            Self::Full => return true,
+        };
+        part == own || part == Part::Any
     }
 }

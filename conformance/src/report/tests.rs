@@ -25,6 +25,7 @@ fn levels(report: &Report) -> Vec<Level> {
 #[test]
 fn no_clause_is_no_level() {
     assert_eq!(levels(&report("none", &[])), []);
+    assert_eq!(levels(&report("any", &[("B-1", Part::Any, Outcome::Passed)])), []);
     let sessions_only = report("some", &[("T-1", Part::Sessions, Outcome::Passed)]);
     assert_eq!(levels(&sessions_only), [Level::Sessions, Level::Full]);
 }
@@ -39,6 +40,8 @@ fn a_failure_or_a_gap_withholds_its_level_and_the_full_one() {
             ("R-1", Part::Reflective, Outcome::Passed),
         ];
         assert_eq!(levels(&report("some", &rows)), [Level::Episodic, Level::Reflective]);
+        let any = [("E-1", Part::Episodic, Outcome::Passed), ("B-1", Part::Any, lack.clone())];
+        assert_eq!(levels(&report("some", &any)), []);
         let all = [("R-1", Part::Reflective, Outcome::Passed), ("A-1", Part::All, lack)];
         assert_eq!(levels(&report("some", &all)), [Level::Reflective]);
     }
