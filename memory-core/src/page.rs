@@ -29,6 +29,39 @@ impl<T> Page<T> {
         Self { items: rows.into_iter().map(|(item, _)| item).collect(), next }
     }
 
+    /// A page of at most `limit` of `rows`, which are those from the page's start on. No more of them
+    /// are taken than it needs. Each comes with its position.
+    pub fn first(rows: impl IntoIterator<Item = (T, Position)>, limit: usize) -> Self {
+        // A page of nothing has no place to go on from, so it asks for no row more.
+        let read = if limit == 0 { 0 } else { limit.saturating_add(1) };
+        Self::cut(rows.into_iter().take(read).collect(), limit)
+    }
+
+    /// The page that comes after a place, of a listing whose rows are all at hand, in any order. Only
+    /// those that are on the page are cloned.
+    ///
+    /// `after` is a cursor of this listing: [`Cursor::time`] and its like tell.
+    pub fn sorted<'r>(
+        rows: impl IntoIterator<Item = (&'r T, Position)>,
+        newest_first: bool,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Self
+    where
+        T: Clone + 'r,
+    {
+        let order = |a: &Position, b: &Position| match (a, b) {
+            // Of one time the first inserted comes first, either way.
+            (Position::Time(a, m), Position::Time(b, n)) if newest_first => b.cmp(a).then(m.cmp(n)),
+            _ if newest_first => b.cmp(a),
+            _ => a.cmp(b),
+        };
+        let is_rest = |at: &Position| after.is_none_or(|after| order(at, &after.0).is_gt());
+        let mut rows: Vec<_> = rows.into_iter().filter(|(_, at)| is_rest(at)).collect();
+        rows.sort_unstable_by(|(_, a), (_, b)| order(a, b));
+        Self::first(rows.into_iter().map(|(row, at)| (row.clone(), at)), limit)
+    }
+
     /// The same page with each row turned into another.
     pub fn map<U>(self, f: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(f).collect(), next: self.next }
@@ -42,8 +75,9 @@ impl<T> Page<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cursor(Position);
 
-/// The place of a row in a listing, for backends.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// The place of a row in a listing, for backends. Within one listing places are ordered as its rows
+/// are, but those by time of a listing from the newest on: there only the times turn round.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Position {
     /// Listings in order of insertion: the number that the backend gave to the row.
     Insertion(u64),

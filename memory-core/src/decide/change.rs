@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use super::Stored;
 use crate::{
     AuditRecord, Episode, EpisodeId, Note, NoteId, Session, SessionId, StateSlot, Step,
@@ -10,7 +12,10 @@ use crate::{
 /// A `Put` of a new record inserts it: it comes after all records of its kind in order of insertion.
 /// A `Put` of one that is there replaces its fields and keeps its place. A deletion names a row that
 /// is there, except the wide ones, which may find nothing.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// An engine that is a log can keep the changes as they are: from JSON they come back equal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Delete everything of a workspace: all kinds, audit and state slots included.
     DeleteWorkspace(Workspace),
@@ -45,7 +50,7 @@ pub enum Change {
 }
 
 /// A row to put, and whether it is new.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Put<T> {
     /// The row.
     pub row: T,

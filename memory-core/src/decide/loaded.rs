@@ -1,23 +1,26 @@
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     AuditHead, AuditId, AuditRecord, Counts, Episode, EpisodeId, Note, NoteId, Session, SessionId,
     StateKey, StateSlot, Step, StepId, StoredReceipt, Turn, TurnId, Workspace,
 };
 
 /// A record as a store keeps it: with the mark of how it was created.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored<T> {
     /// The record as it is now.
     pub record: T,
     /// What it was created from; absent if its id was generated, so that no caller can name it in
     /// a retry. Kept by backends as 16 opaque bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
 /// The first 16 bytes of a SHA-256 over the fields that a caller set when creating a record. By it
 /// a retry is told from another record under the same id, even after the record has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin(pub [u8; 16]);
 
 /// The rows that a backend loaded for a batch's [`Needs`](super::Needs). A row that does not exist
