@@ -30,13 +30,13 @@ impl Measure {
         self.add(field, text.len(), limit)
     }
 
+    /// Whether what has been added up already is no longer than a text may be.
+    pub(crate) fn within(&self, field: &str, bytes: usize) -> Result<()> {
+        limited(field, bytes, MAX_TEXT_BYTES)
+    }
+
     fn add(&mut self, field: &str, bytes: usize, limit: usize) -> Result<()> {
-        if bytes > limit {
-            return Err(Error::invalid(
-                field,
-                format_args!("{bytes} bytes, at most {limit} are allowed"),
-            ));
-        }
+        limited(field, bytes, limit)?;
         self.total = self.total.saturating_add(bytes);
         if self.total > MAX_BATCH_BYTES {
             return Err(Error::invalid(
@@ -82,4 +82,12 @@ impl Measure {
         }
         self.add(field, bytes, MAX_TEXT_BYTES)
     }
+}
+
+fn limited(field: &str, bytes: usize, limit: usize) -> Result<()> {
+    if bytes > limit {
+        let message = format_args!("{bytes} bytes, at most {limit} are allowed");
+        return Err(Error::invalid(field, message));
+    }
+    Ok(())
 }

@@ -114,7 +114,8 @@ pub enum Op {
     DeleteState(DeleteState),
     /// Appends to the audit chain of a workspace.
     AppendAudit(NewAudit),
-    /// Deletes everything of a workspace, audit included.
+    /// Deletes everything of a workspace, audit included. Receipts of batches under an idempotency
+    /// key hold no text, but ids and the workspace's name, until they are pruned.
     ForgetWorkspace {
         /// The workspace.
         workspace: Workspace,

@@ -3,14 +3,14 @@ use std::{fmt, str::FromStr};
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{Error, Result, Timestamp};
+use crate::{Error, Result, Scope, Timestamp};
 
 /// A part of a listing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page<T> {
     /// The rows, in the listing's order.
     pub items: Vec<T>,
-    /// Where the listing goes on; absent when no row was left behind.
+    /// Where the listing goes on; absent when no row was left behind, and for a limit of 0.
     pub next: Option<Cursor>,
 }
 
@@ -133,8 +133,27 @@ impl Cursor {
         }
     }
 
-    /// The position, which must be one of a listing by workspace and key.
-    pub fn key(cursor: Option<&Self>) -> Result<Option<(&str, &[u8])>> {
+    /// Workspace and key, of a listing of state entries in `scope`.
+    pub fn state<'a>(
+        cursor: Option<&'a Self>,
+        scope: &Scope,
+    ) -> Result<Option<(&'a str, &'a str)>> {
+        let Some((workspace, key)) = Self::key(cursor)? else { return Ok(None) };
+        if scope.workspace().is_some_and(|seen| seen.as_str() != workspace) {
+            return Err(Self::foreign());
+        }
+        let key = std::str::from_utf8(key).map_err(|_| Self::foreign())?;
+        Ok(Some((workspace, key)))
+    }
+
+    /// Workspace and sequence number, of a listing of all workspaces' audit records.
+    pub fn audit(cursor: Option<&Self>) -> Result<Option<(&str, u64)>> {
+        let Some((workspace, seq)) = Self::key(cursor)? else { return Ok(None) };
+        let seq = seq.try_into().map_err(|_| Self::foreign())?;
+        Ok(Some((workspace, u64::from_be_bytes(seq))))
+    }
+
+    fn key(cursor: Option<&Self>) -> Result<Option<(&str, &[u8])>> {
         match cursor.map(Self::position) {
             None => Ok(None),
             Some(Position::Key(workspace, key)) => Ok(Some((workspace, key))),

@@ -135,6 +135,6 @@ pub enum Mark {
     },
     /// Something was deleted.
     Deleted(Deleted),
-    /// A record was restored.
+    /// A record was restored that was not there.
     Restored,
 }

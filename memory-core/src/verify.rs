@@ -1,6 +1,6 @@
 //! Whether the records of a store agree with each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -65,7 +65,7 @@ impl Problem {
         Self { location: location.into(), message: message.into(), repaired: false }
     }
 
-    /// A row that cannot be read.
+    /// A row that cannot be read. Of a record's, [`Verifier::unreadable`] is to be told.
     pub fn unreadable(error: &Error) -> Self {
         let at = |name| error.get(name).unwrap_or("unknown");
         Self::new(format!("{} {}", at("table"), at("row")), error.to_string())
@@ -81,7 +81,7 @@ pub(crate) async fn scan<B: Backend + ?Sized>(backend: &B, _: &Verify) -> Result
             let page = match backend.scan(&scan).await {
                 Ok(page) => page,
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    verifier.problem(Problem::unreadable(&error));
+                    verifier.unreadable(kind, &error);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -105,6 +105,7 @@ pub struct Verifier {
     report: VerifyReport,
     sessions: HashMap<SessionId, Tally>,
     heads: HashMap<Workspace, AuditHead>,
+    unreadable: HashSet<RecordKind>,
 }
 
 /// A session, and what its turns and steps add up to.
@@ -120,6 +121,13 @@ impl Verifier {
     /// Notes a problem that was found elsewhere.
     pub fn problem(&mut self, problem: Problem) {
         self.report.problems.push(problem);
+    }
+
+    /// Notes that a record of a kind cannot be read. What is derived from records of that kind is
+    /// then not judged: it may well be right.
+    pub fn unreadable(&mut self, kind: RecordKind, error: &Error) {
+        self.unreadable.insert(kind);
+        self.problem(Problem::unreadable(error));
     }
 
     fn wrong(&mut self, kind: RecordKind, id: impl std::fmt::Display, message: impl Into<String>) {
@@ -189,9 +197,16 @@ impl Verifier {
         }
     }
 
+    fn orphan(&mut self, kind: RecordKind, id: &str) {
+        // A session that cannot be read is a problem of its own.
+        if !self.unreadable.contains(&RecordKind::Session) {
+            self.wrong(kind, id, "its session is not there");
+        }
+    }
+
     fn turn(&mut self, turn: &Turn) {
         let Some(tally) = self.sessions.get_mut(&turn.session) else {
-            return self.wrong(RecordKind::Turn, &turn.id, "its session is not there");
+            return self.orphan(RecordKind::Turn, turn.id.as_str());
         };
         tally.turns.push(turn.index);
         tally.tokens += i128::from(turn.tokens.unwrap_or(0));
@@ -203,7 +218,7 @@ impl Verifier {
 
     fn step(&mut self, step: &Step) {
         let Some(tally) = self.sessions.get_mut(&step.session) else {
-            return self.wrong(RecordKind::Step, &step.id, "its session is not there");
+            return self.orphan(RecordKind::Step, step.id.as_str());
         };
         tally.steps.push(step.index);
         tally.last_active = tally.last_active.max(step.created_at);
@@ -233,11 +248,14 @@ impl Verifier {
                 self.wrong(RecordKind::Session, &stored.id, message);
             }
         }
-        let after = |indexes: &[u64]| indexes.last().map_or(0, |last| last + 1);
+        let after = |indexes: &[u64]| indexes.last().map_or(0, |last| last.saturating_add(1));
+        let all_turns = !self.unreadable.contains(&RecordKind::Turn);
+        let all_steps = !self.unreadable.contains(&RecordKind::Step);
+        let tokens = i64::try_from(tally.tokens).ok().filter(|_| all_turns);
         let right = Session {
-            turn_count: tally.turns.len() as u64,
-            step_count: tally.steps.len() as u64,
-            total_tokens: i64::try_from(tally.tokens).unwrap_or(stored.total_tokens),
+            turn_count: if all_turns { tally.turns.len() as u64 } else { stored.turn_count },
+            step_count: if all_steps { tally.steps.len() as u64 } else { stored.step_count },
+            total_tokens: tokens.unwrap_or(stored.total_tokens),
             next_turn: stored.next_turn.max(after(&tally.turns)),
             next_step: stored.next_step.max(after(&tally.steps)),
             last_active: stored.last_active.max(tally.last_active),

@@ -463,6 +463,68 @@ fn restoring_refuses_what_does_not_fit() {
     assert_eq!(store.tables().sessions["e"].record.next_turn, 5);
 }
 
+/// What a wide deletion took, its indexes included, can be put back in the same batch.
+#[test]
+fn what_was_forgotten_can_be_restored_in_one_batch() {
+    let store = furnished();
+    let records = RecordKind::ALL.map(|kind| store.tables().records(kind)).concat();
+    let wide = [
+        Op::ForgetWorkspace { workspace: Workspace::default() },
+        Op::DeleteSession { session: "s".into(), ended_before: None },
+    ];
+    for op in wide {
+        let batch = records.iter().cloned().fold(Batch::new().with(op), Batch::with);
+        store.apply(batch).unwrap();
+        let again = RecordKind::ALL.map(|kind| store.tables().records(kind)).concat();
+        assert_eq!(again.len(), records.len());
+        assert!(records.iter().all(|record| again.contains(record)));
+    }
+}
+
+#[test]
+fn a_replayed_restore_answers_as_the_first() {
+    let mut session = furnished().tables().sessions["s"].record.clone();
+    session.first_prompt = Some("not stored".to_owned());
+    let mut episode = furnished().tables().episodes["x"].record.clone();
+    (episode.open, episode.closed_at) = (false, None);
+    let batch = Batch::new()
+        .with(Record::Session(session))
+        .with(Record::Episode(episode.clone()))
+        .with(Record::Episode(episode))
+        .key("k");
+    let store = PlainStore::default();
+    let first = store.apply(batch.clone()).unwrap();
+    assert_eq!(store.apply(batch.clone()).unwrap(), first);
+    store.done(Op::DeleteEpisode { episode: "x".into(), closed_before: None });
+    let again = store.apply(batch).unwrap();
+    assert_eq!(again.outcomes[..2], first.outcomes[..2]);
+    assert_eq!(again.outcomes[2], Outcome::Gone);
+}
+
+/// What a store can hold, its copy can.
+#[test]
+fn the_last_numbers_can_be_copied() {
+    let from = furnished();
+    let mut turn = from.tables().turns["t"].record.clone();
+    turn.id = "last".into();
+    turn.index = i64::MAX as u64 - 1;
+    from.done(Record::Turn(turn));
+    let mut slot = from.tables().states[0].clone();
+    slot.key = "last".to_owned();
+    slot.version = i64::MAX as u64 - 1;
+    from.done(Record::State(slot));
+    from.done(PutState::new("last", json!(2)));
+    let full = from.apply(Batch::from(NewTurn::new("s", "user", "x"))).unwrap_err();
+    assert_eq!(full.kind(), ErrorKind::InvalidArgument);
+    let to = PlainStore::default();
+    for kind in RecordKind::ALL {
+        for record in from.tables().records(kind) {
+            to.done(record);
+        }
+        assert_eq!(to.tables().records(kind).len(), from.tables().records(kind).len());
+    }
+}
+
 #[test]
 fn conditional_deletions_spare_what_does_not_meet_the_condition() {
     let store = furnished();

@@ -121,6 +121,31 @@ fn a_state_slot_tells_null_from_nothing() {
     }
 }
 
+#[test]
+fn cursors_are_told_from_those_of_other_listings() {
+    let after = |position| Cursor::new(position);
+    let key = |workspace: &str, key: &[u8]| after(Position::Key(workspace.into(), key.to_vec()));
+    let state = key("w", b"k");
+    assert_eq!(Cursor::state(Some(&state), &Scope::All).unwrap(), Some(("w", "k")));
+    assert_eq!(Cursor::state(Some(&state), &"w".into()).unwrap(), Some(("w", "k")));
+    assert_eq!(Cursor::state(None, &Scope::All).unwrap(), None);
+    let audit = key("w", &7_u64.to_be_bytes());
+    assert_eq!(Cursor::audit(Some(&audit)).unwrap(), Some(("w", 7)));
+    let index = after(Position::Index(3));
+    let wrong = [
+        Cursor::state(Some(&state), &"v".into()).err(),
+        Cursor::state(Some(&key("w", b"\xff")), &Scope::All).err(),
+        Cursor::state(Some(&index), &Scope::All).err(),
+        Cursor::audit(Some(&state)).err(),
+        Cursor::time(Some(&index)).err(),
+        Cursor::insertion(Some(&index)).err(),
+        Cursor::index(Some(&state)).err(),
+    ];
+    for error in wrong {
+        assert_eq!(error.unwrap().get("field"), Some("cursor"));
+    }
+}
+
 fn position() -> impl Strategy<Value = Position> {
     let time = (Timestamp::MIN.as_micros()..=Timestamp::MAX.as_micros(), any::<u64>());
     prop_oneof![

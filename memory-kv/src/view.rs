@@ -228,7 +228,7 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
             Scope::All => table.clone().all(),
             Scope::Workspace(w) => table.clone().text(w.as_str()).bytes(&list.prefix).all(),
         };
-        if let Some((workspace, key)) = Cursor::key(list.after.as_ref())? {
+        if let Some((workspace, key)) = Cursor::state(list.after.as_ref(), &list.scope)? {
             keys = keys.after(table.text(workspace).bytes(key).into_bytes());
         }
         self.keys.page(keys, false, list.limit, |key, value| {
@@ -259,11 +259,8 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
                 rest(prefix, Cursor::index(list.after.as_ref())?, Key::number)
             }
             Scope::All => {
-                let after = Cursor::key(list.after.as_ref())?;
-                if after.is_some_and(|(_, seq)| seq.len() != size_of::<u64>()) {
-                    return Err(Error::invalid("cursor", "not a cursor of this listing"));
-                }
-                rest(table, after, |key, (workspace, seq)| key.text(workspace).bytes(seq))
+                let after = Cursor::audit(list.after.as_ref())?;
+                rest(table, after, |key, (workspace, seq)| key.text(workspace).number(seq))
             }
         };
         self.keys.page(keys, false, list.limit, |key, value| {

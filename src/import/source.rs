@@ -23,6 +23,11 @@ pub(super) fn read(
     if !meta.is_file() {
         return Err(foreign(path, "not a regular file"));
     }
+    if is_open_here(&meta) {
+        let message =
+            "this process has the file open, perhaps as a database; close it, or import a copy";
+        return Err(Error::new(ErrorKind::InvalidArgument, message).with("path", path.display()));
+    }
     let head = head(path).map_err(|e| unreadable(path, e))?;
     let is_sqlite = head.starts_with(SQLITE);
     if is_sqlite && head.get(OWN_STORE.1..).is_some_and(|rest| rest.starts_with(OWN_STORE.0)) {
@@ -44,6 +49,24 @@ use super::sqlite::read as sqlite;
 fn sqlite(path: &Path, _: Option<SourceFormat>, _: Option<&Workspace>, _: &mut Sink) -> Result<()> {
     let message = "a SQLite database can be imported with the feature `import` of memkeep";
     Err(Error::new(ErrorKind::Unsupported, message).with("path", path.display()))
+}
+
+/// Whether this process has the file open already. On Unix, closing a file that was opened once more
+/// drops all locks that this process has on it, also those of a database in use.
+#[cfg(unix)]
+fn is_open_here(file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    // Where there is no such folder, nothing can be told.
+    let Ok(open) = fs::read_dir("/dev/fd") else { return false };
+    open.flatten()
+        .filter_map(|entry| fs::metadata(entry.path()).ok())
+        .any(|open| (open.dev(), open.ino()) == (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_open_here(_: &fs::Metadata) -> bool {
+    false
 }
 
 fn head(path: &Path) -> io::Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memkeep_core::{
-    AuditRecord, Counts, Cursor, Error, ListAudit, ListStates, Page, Position, RecordKind, Result,
+    AuditRecord, Counts, Cursor, ListAudit, ListStates, Page, Position, RecordKind, Result,
     Scope, StateEntry, StateSlot, Timestamp, Workspace, WorkspaceCounts,
 };
 
@@ -70,7 +70,7 @@ impl SqliteView {
         list: &ListStates,
         now: Timestamp,
     ) -> Result<Page<StateEntry>> {
-        let after = Cursor::key(list.after.as_ref())?;
+        let after = Cursor::state(list.after.as_ref(), &list.scope)?;
         let end = after_prefix(&list.prefix);
         let mut page = Rows::new(list.limit);
         let table = "states INDEXED BY states_live WHERE value IS NOT NULL";
@@ -79,8 +79,8 @@ impl SqliteView {
                 .by("states_live")
                 .only("value IS NOT NULL AND workspace = ?", workspace.to_owned());
             // A key after the cursor may still be before the prefix.
-            select = match after.map(text).transpose()? {
-                Some(key) if key >= list.prefix => select.only("key > ?", key),
+            select = match after {
+                Some(key) if key >= list.prefix.as_str() => select.only("key > ?", key.to_owned()),
                 _ => select.only("key >= ?", list.prefix.clone()),
             };
             if let Some(end) = &end {
@@ -111,9 +111,8 @@ impl SqliteView {
             )?;
             return Ok(page.page());
         }
-        let after = Cursor::key(list.after.as_ref())?;
+        let after = Cursor::audit(list.after.as_ref())?;
         self.each_workspace(&list.scope, "audit WHERE TRUE", after, |workspace, after| {
-            let after = after.map(number).transpose()?;
             Select::new(&self.connection)
                 .only("workspace = ?", workspace.to_owned())
                 .fill_by_number(
@@ -133,18 +132,15 @@ impl SqliteView {
     /// Calls `f` with each workspace in scope that has rows in `table`, in bytewise order, until it
     /// returns false; with what of the cursor is for it. Finding the next is one look-up in an
     /// index that the workspace leads, so that ranges of a second column stay ranges.
-    fn each_workspace(
+    fn each_workspace<K: Copy>(
         &self,
         scope: &Scope,
         table: &str,
-        after: Option<(&str, &[u8])>,
-        mut f: impl FnMut(&str, Option<&[u8]>) -> Result<bool>,
+        after: Option<(&str, K)>,
+        mut f: impl FnMut(&str, Option<K>) -> Result<bool>,
     ) -> Result<()> {
         if let Some(workspace) = scope.workspace() {
-            return match after {
-                Some((of, _)) if of != workspace.as_str() => Err(foreign()),
-                after => f(workspace.as_str(), after.map(|(_, key)| key)).map(drop),
-            };
+            return f(workspace.as_str(), after.map(|(_, key)| key)).map(drop);
         }
         let first =
             format!("SELECT workspace FROM {table} AND workspace >= ? ORDER BY workspace LIMIT 1");
@@ -161,18 +157,6 @@ impl SqliteView {
         }
         Ok(())
     }
-}
-
-fn foreign() -> Error {
-    Error::invalid("cursor", "not a cursor of this listing")
-}
-
-fn text(bytes: &[u8]) -> Result<String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| foreign())
-}
-
-fn number(bytes: &[u8]) -> Result<u64> {
-    bytes.try_into().map(u64::from_be_bytes).map_err(|_| foreign())
 }
 
 /// The first text that comes after all that start with `prefix`, if there is one. Bytes of UTF-8

@@ -31,7 +31,7 @@ pub struct Decision {
 /// | `EndSession`, `ResumeSession`, `SetSummary` | the session; ending twice keeps the first end | `NotFound` |
 /// | `DeleteSession` | what went: turns, steps and tags go with it | |
 /// | `RecordTurn`, `RecordStep` | the turn, the step, with its index | `NotFound`; `InvalidArgument`: the session's tokens overflow; `Conflict`: the session has ended |
-/// | `DeleteTurn` | what went; its index stays unused | |
+/// | `DeleteTurn` | what went; its index stays unused | `InvalidArgument`: the tokens of the turns that stay overflow |
 /// | `TagTurn`, `UntagTurn`, `SetEmbedding` | the turn | `NotFound` |
 /// | `AddEpisode`, `ReviseEpisode`, `SetEpisodeOpen` | the episode | `NotFound` |
 /// | `DeleteEpisode`, `DeleteNote` | what went; notes keep the id of a deleted episode | |
@@ -55,6 +55,8 @@ pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Dec
         return Ok(Decision { receipt, changes: Vec::new() });
     }
     let counting = prepared.ops().any(|(op, _)| matches!(op, Op::ForgetWorkspace { .. }));
+    let turn_slots = Slots::new(loaded.turn_slots.keys(), &loaded.sessions);
+    let step_slots = Slots::new(loaded.step_slots.keys(), &loaded.sessions);
     let mut decider = Decider {
         now,
         at: 0,
@@ -67,8 +69,8 @@ pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Dec
         states: Rows::new(loaded.states),
         audits: Rows::new(loaded.audits),
         heads: loaded.audit_heads,
-        turn_slots: Slots::new(loaded.turn_slots),
-        step_slots: Slots::new(loaded.step_slots),
+        turn_slots,
+        step_slots,
         counts: counting.then_some(loaded.workspaces),
         receipts_before: None,
     };
@@ -91,20 +93,36 @@ pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Dec
     Ok(Decision { receipt: Receipt { at: now, outcomes }, changes })
 }
 
-/// Which record has an index in a session; the second number is the op that put it there.
-pub(super) struct Slots<Id>(HashMap<(SessionId, u64), (Id, usize)>);
+/// Which indexes of sessions are taken: by the session's workspace, and the op that took the index
+/// (0: it was taken before the batch).
+pub(super) struct Slots(HashMap<(SessionId, u64), (Workspace, usize)>);
 
-impl<Id> Slots<Id> {
-    fn new(loaded: HashMap<(SessionId, u64), Id>) -> Self {
-        Self(loaded.into_iter().map(|(slot, id)| (slot, (id, 0))).collect())
+impl Slots {
+    /// The session of a slot that is taken is loaded.
+    fn new<'a>(
+        loaded: impl IntoIterator<Item = &'a (SessionId, u64)>,
+        sessions: &HashMap<SessionId, Stored<Session>>,
+    ) -> Self {
+        let slot = |slot: &(SessionId, u64)| {
+            let workspace = sessions.get(&slot.0)?.record.workspace.clone();
+            Some((slot.clone(), (workspace, 0)))
+        };
+        Self(loaded.into_iter().filter_map(slot).collect())
     }
 
-    pub(super) fn taken(&self, slot: &(SessionId, u64), wide: &Wide) -> bool {
-        self.0.get(slot).is_some_and(|(_, at)| wide.spares_session(&slot.0, *at))
+    pub(super) fn taken(&self, session: &SessionId, index: u64, wide: &Wide) -> bool {
+        let slot = self.0.get(&(session.clone(), index));
+        slot.is_some_and(|(workspace, at)| wide.spares(workspace, Some(session), *at))
     }
 
-    pub(super) fn put(&mut self, session: &SessionId, index: u64, id: Id, at: usize) {
-        self.0.insert((session.clone(), index), (id, at));
+    pub(super) fn put(
+        &mut self,
+        session: &SessionId,
+        index: u64,
+        workspace: &Workspace,
+        at: usize,
+    ) {
+        self.0.insert((session.clone(), index), (workspace.clone(), at));
     }
 
     pub(super) fn free(&mut self, session: &SessionId, index: u64) {
@@ -126,8 +144,8 @@ pub(super) struct Decider {
     pub(super) states: Rows<StateKey, StateSlot>,
     pub(super) audits: Rows<AuditId, AuditRecord>,
     pub(super) heads: HashMap<Workspace, AuditHead>,
-    pub(super) turn_slots: Slots<TurnId>,
-    pub(super) step_slots: Slots<StepId>,
+    pub(super) turn_slots: Slots,
+    pub(super) step_slots: Slots,
     /// What workspaces hold; absent when no op asks.
     counts: Option<HashMap<Workspace, Counts>>,
     receipts_before: Option<Timestamp>,

@@ -179,7 +179,7 @@ fn check(op: &Op, m: &mut Measure) -> Result<()> {
             optional(new.id.as_ref(), |id| m.id("id", id.as_str()))?;
             optional(new.workspace.as_ref(), |w| m.name("workspace", w.as_str()))?;
             m.text("text", &new.text)?;
-            new.sources.iter().flatten().try_for_each(|id| m.id("sources", id.as_str()))
+            sources(m, new.sources.iter().flatten())
         }
         Op::DeleteNote { note } => m.id("note", note.as_str()),
         Op::PutState(put) => {
@@ -217,6 +217,16 @@ fn tag(m: &mut Measure, name: &str, value: Option<&str>) -> Result<()> {
     optional(value, |t| m.text("value", t))
 }
 
+/// Each is an id, and all of them together are a text.
+fn sources<'a>(m: &mut Measure, ids: impl IntoIterator<Item = &'a EpisodeId>) -> Result<()> {
+    let mut bytes = 0;
+    for id in ids {
+        m.id("sources", id.as_str())?;
+        bytes += id.as_str().len();
+    }
+    m.within("sources", bytes)
+}
+
 fn check_record(record: &Record, m: &mut Measure) -> Result<()> {
     if !matches!(record, Record::State(_)) {
         m.id("id", record.id())?;
@@ -228,8 +238,8 @@ fn check_record(record: &Record, m: &mut Measure) -> Result<()> {
             optional(r.mode.as_ref(), |t| m.text("mode", t))?;
             optional(r.summary.as_ref(), |t| m.text("summary", t))?;
             m.metadata("metadata", &r.metadata)?;
-            index("next_turn", r.next_turn)?;
-            index("next_step", r.next_step)
+            number("next_turn", r.next_turn)?;
+            number("next_step", r.next_step)
         }
         Record::Turn(r) => {
             m.id("session", r.session.as_str())?;
@@ -258,11 +268,11 @@ fn check_record(record: &Record, m: &mut Measure) -> Result<()> {
         }
         Record::Note(r) => {
             m.text("text", &r.text)?;
-            r.sources.iter().try_for_each(|id| m.id("sources", id.as_str()))
+            sources(m, &r.sources)
         }
         Record::State(r) => {
             m.name("key", &r.key)?;
-            index("version", r.version)?;
+            number("version", r.version)?;
             if r.version == 0 {
                 return Err(Error::invalid("version", "versions start at 1"));
             }
@@ -277,10 +287,15 @@ fn check_record(record: &Record, m: &mut Measure) -> Result<()> {
     }
 }
 
-/// Engines keep indexes as signed 64-bit numbers, and there must be room for the next one.
-fn index(field: &str, index: u64) -> Result<()> {
-    if index >= i64::MAX as u64 {
+/// Engines keep numbers as signed 64-bit ones.
+fn number(field: &str, number: u64) -> Result<()> {
+    if number > i64::MAX as u64 {
         return Err(Error::invalid(field, "too large"));
     }
     Ok(())
+}
+
+/// After an index there must be room for the next one.
+fn index(field: &str, index: u64) -> Result<()> {
+    number(field, index.saturating_add(1))
 }

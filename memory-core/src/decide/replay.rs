@@ -3,8 +3,9 @@ use std::time::Duration;
 use super::{
     Loaded, Prepared,
     build::{self, Given},
+    restore::as_new,
 };
-use crate::{Mark, Op, Outcome, PutState, Receipt, StateEntry, StoredReceipt, Timestamp};
+use crate::{Mark, Op, Outcome, PutState, Receipt, Record, StateEntry, StoredReceipt, Timestamp};
 
 /// The receipt of a batch that was committed before: created records as they were created, changed
 /// ones as they are now.
@@ -23,7 +24,7 @@ fn outcome(op: &Op, mark: &Mark, at: Timestamp, loaded: &Loaded) -> Option<Outco
         Mark::Changed { id } => as_it_is(op, id, loaded),
         Mark::Deleted(deleted) => Some(Outcome::Deleted(*deleted)),
         Mark::Restored => match op {
-            Op::Restore { record } => Some(Outcome::Restored { record: record.clone() }),
+            Op::Restore { record } => Some(Outcome::Restored { record: as_new(record) }),
             _ => None,
         },
     }
@@ -91,8 +92,22 @@ fn as_it_is(op: &Op, id: &str, loaded: &Loaded) -> Option<Outcome> {
         Op::AddEpisode(_) | Op::ReviseEpisode(_) | Op::SetEpisodeOpen { .. } => {
             loaded.episodes.get(id).map(|e| Outcome::Episode(e.record.clone()))
         }
+        Op::Restore { record } => there(record, loaded).map(|record| Outcome::Restored { record }),
         Op::AddNote(_) => loaded.notes.get(id).cloned().map(Outcome::Note),
         Op::AppendAudit(_) => loaded.audits.get(id).cloned().map(Outcome::Audit),
         _ => None,
     }
+}
+
+/// The record with the id of `record`, as it is now.
+fn there(record: &Record, loaded: &Loaded) -> Option<Record> {
+    Some(match record {
+        Record::Session(r) => Record::Session(loaded.sessions.get(&r.id)?.record.clone()),
+        Record::Turn(r) => Record::Turn(loaded.turns.get(&r.id)?.record.clone()),
+        Record::Step(r) => Record::Step(loaded.steps.get(&r.id)?.clone()),
+        Record::Episode(r) => Record::Episode(loaded.episodes.get(&r.id)?.record.clone()),
+        Record::Note(r) => Record::Note(loaded.notes.get(&r.id)?.clone()),
+        Record::State(r) => Record::State(loaded.states.get(&r.state_key())?.clone()),
+        Record::Audit(r) => Record::Audit(loaded.audits.get(&r.id)?.clone()),
+    })
 }

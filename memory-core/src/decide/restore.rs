@@ -1,6 +1,6 @@
 use super::{
     Stored,
-    decider::{Decider, Done, other_body},
+    decider::{Decider, Done, changed, other_body},
     prepared::origin,
     turns::add_tokens,
 };
@@ -11,32 +11,29 @@ use crate::{
 
 impl Decider {
     pub(super) fn restore(&mut self, record: &Record) -> Result<Done> {
-        let record = match record {
-            Record::Session(r) => Record::Session(self.restore_session(r)?),
-            Record::Turn(r) => Record::Turn(self.restore_turn(r)?),
-            Record::Step(r) => Record::Step(self.restore_step(r)?),
-            Record::Episode(r) => Record::Episode(self.restore_episode(r)?),
-            Record::Note(r) => Record::Note(self.restore_note(r)?),
-            Record::State(r) => Record::State(self.restore_state(r)?),
-            Record::Audit(r) => Record::Audit(self.restore_audit(r)?),
+        let there = match record {
+            Record::Session(r) => self.restore_session(r)?.map(Record::Session),
+            Record::Turn(r) => self.restore_turn(r)?.map(Record::Turn),
+            Record::Step(r) => self.restore_step(r)?.map(Record::Step),
+            Record::Episode(r) => self.restore_episode(r)?.map(Record::Episode),
+            Record::Note(r) => self.restore_note(r)?.map(Record::Note),
+            Record::State(r) => self.restore_state(r)?.map(Record::State),
+            Record::Audit(r) => self.restore_audit(r)?.map(Record::Audit),
         };
-        Ok((Outcome::Restored { record }, Mark::Restored))
+        Ok(match there {
+            Some(record) => changed(record.id(), Outcome::Restored { record: record.clone() }),
+            None => (Outcome::Restored { record: as_new(record) }, Mark::Restored),
+        })
     }
 
-    /// Derived fields start from nothing: the turns and steps that follow add themselves. The next
-    /// indexes never go back.
-    fn restore_session(&mut self, session: &Session) -> Result<Session> {
+    /// Each answers with the record that was there already, or with nothing: then it is there now.
+    /// Of a session that is there the next indexes never go back.
+    fn restore_session(&mut self, session: &Session) -> Result<Option<Session>> {
         let bare = underived(session);
         let origin = Some(origin(&bare));
         let Some(there) = self.sessions.get(&session.id, &self.wide) else {
-            let record = Session {
-                next_turn: session.next_turn,
-                next_step: session.next_step,
-                last_active: session.last_active.max(session.started_at),
-                ..bare
-            };
-            self.insert_session(Stored { record: record.clone(), origin });
-            return Ok(record);
+            self.insert_session(Stored { record: new_session(session), origin });
+            return Ok(None);
         };
         if there.origin != origin && underived(&there.record) != bare {
             return Err(other_body("session", session.id.as_str()));
@@ -45,73 +42,70 @@ impl Decider {
             && there.record.next_step >= session.next_step
             && there.record.last_active >= session.last_active
         {
-            return Ok(there.record.clone());
+            return Ok(Some(there.record.clone()));
         }
         let there = self.session_mut(&session.id)?;
         there.next_turn = there.next_turn.max(session.next_turn);
         there.next_step = there.next_step.max(session.next_step);
         there.last_active = there.last_active.max(session.last_active);
-        Ok(there.clone())
+        Ok(Some(there.clone()))
     }
 
-    fn restore_turn(&mut self, turn: &Turn) -> Result<Turn> {
+    fn restore_turn(&mut self, turn: &Turn) -> Result<Option<Turn>> {
         let origin = Some(origin(turn));
         if let Some(there) = self.turns.get(&turn.id, &self.wide) {
             if there.origin != origin && there.record != *turn {
                 return Err(other_body("turn", turn.id.as_str()));
             }
-            return Ok(there.record.clone());
+            return Ok(Some(there.record.clone()));
         }
-        let taken = self.turn_slots.taken(&(turn.session.clone(), turn.index), &self.wide);
+        let taken = self.turn_slots.taken(&turn.session, turn.index, &self.wide);
         let session = self.session_mut(&turn.session)?;
         add_tokens(session, turn.tokens)?;
         fits("turn", turn.id.as_str(), session, &turn.workspace, taken)?;
         self.insert_turn(Stored { record: turn.clone(), origin })?;
-        Ok(turn.clone())
+        Ok(None)
     }
 
-    fn restore_step(&mut self, step: &Step) -> Result<Step> {
+    fn restore_step(&mut self, step: &Step) -> Result<Option<Step>> {
         if let Some(there) = self.steps.get(&step.id, &self.wide) {
             if there != step {
                 return Err(other_body("step", step.id.as_str()));
             }
-            return Ok(there.clone());
+            return Ok(Some(there.clone()));
         }
-        let taken = self.step_slots.taken(&(step.session.clone(), step.index), &self.wide);
+        let taken = self.step_slots.taken(&step.session, step.index, &self.wide);
         let session = self.session_mut(&step.session)?;
         fits("step", step.id.as_str(), session, &step.workspace, taken)?;
         self.insert_step(step.clone())?;
-        Ok(step.clone())
+        Ok(None)
     }
 
-    fn restore_episode(&mut self, episode: &Episode) -> Result<Episode> {
-        let mut episode = episode.clone();
-        if !episode.open {
-            episode.closed_at.get_or_insert(episode.created_at);
-        }
+    fn restore_episode(&mut self, episode: &Episode) -> Result<Option<Episode>> {
+        let episode = new_episode(episode);
         let origin = Some(origin(&episode));
         if let Some(there) = self.episodes.get(&episode.id, &self.wide) {
             if there.origin != origin && there.record != episode {
                 return Err(other_body("episode", episode.id.as_str()));
             }
-            return Ok(there.record.clone());
+            return Ok(Some(there.record.clone()));
         }
-        self.insert_episode(Stored { record: episode.clone(), origin });
-        Ok(episode)
+        self.insert_episode(Stored { record: episode, origin });
+        Ok(None)
     }
 
-    fn restore_note(&mut self, note: &Note) -> Result<Note> {
+    fn restore_note(&mut self, note: &Note) -> Result<Option<Note>> {
         if let Some(there) = self.notes.get(&note.id, &self.wide) {
             if there != note {
                 return Err(other_body("note", note.id.as_str()));
             }
-        } else {
-            self.insert_note(note.clone());
+            return Ok(Some(there.clone()));
         }
-        Ok(note.clone())
+        self.insert_note(note.clone());
+        Ok(None)
     }
 
-    fn restore_state(&mut self, slot: &StateSlot) -> Result<StateSlot> {
+    fn restore_state(&mut self, slot: &StateSlot) -> Result<Option<StateSlot>> {
         if let Some(there) = self.states.get(&slot.state_key(), &self.wide) {
             if there != slot {
                 let message = "there is another entry under this key";
@@ -119,18 +113,18 @@ impl Decider {
                     .with("workspace", &slot.workspace)
                     .with("key", &slot.key));
             }
-        } else {
-            self.insert_state(slot.clone());
+            return Ok(Some(there.clone()));
         }
-        Ok(slot.clone())
+        self.insert_state(slot.clone());
+        Ok(None)
     }
 
-    fn restore_audit(&mut self, record: &AuditRecord) -> Result<AuditRecord> {
+    fn restore_audit(&mut self, record: &AuditRecord) -> Result<Option<AuditRecord>> {
         if let Some(there) = self.audits.get(&record.id, &self.wide) {
             if there != record {
                 return Err(other_body("audit", record.id.as_str()));
             }
-            return Ok(there.clone());
+            return Ok(Some(there.clone()));
         }
         let head = self.head(&record.workspace);
         if record.seq != head.seq + 1 || record.hash != record.expected_hash(&head.hash) {
@@ -143,8 +137,36 @@ impl Decider {
                 .with("workspace", &record.workspace));
         }
         self.insert_audit(record.clone());
-        Ok(record.clone())
+        Ok(None)
     }
+}
+
+/// `record` as it is stored when it is new.
+pub(super) fn as_new(record: &Record) -> Record {
+    match record {
+        Record::Session(session) => Record::Session(new_session(session)),
+        Record::Episode(episode) => Record::Episode(new_episode(episode)),
+        other => other.clone(),
+    }
+}
+
+/// Derived fields start from nothing: the turns and steps that follow add themselves.
+fn new_session(session: &Session) -> Session {
+    Session {
+        next_turn: session.next_turn,
+        next_step: session.next_step,
+        last_active: session.last_active.max(session.started_at),
+        ..underived(session)
+    }
+}
+
+/// One that is closed was closed at some time: when it was met, if no other is known.
+fn new_episode(episode: &Episode) -> Episode {
+    let mut episode = episode.clone();
+    if !episode.open {
+        episode.closed_at.get_or_insert(episode.created_at);
+    }
+    episode
 }
 
 /// Whether a turn or step may be put into its session at its index.

@@ -55,16 +55,20 @@ pub(super) struct Wide {
 }
 
 impl Wide {
-    /// Whether a row that was written by op `at` (0: before the batch) is still there.
-    fn spares(&self, row: &impl Belongs, at: usize) -> bool {
-        let workspace = self.workspaces.get(row.workspace()).copied();
-        let session = row.session().and_then(|s| self.sessions.get(s)).copied();
+    /// Whether what op `at` wrote (0: before the batch) in a workspace and session is still there.
+    pub(super) fn spares(
+        &self,
+        workspace: &Workspace,
+        session: Option<&SessionId>,
+        at: usize,
+    ) -> bool {
+        let workspace = self.workspaces.get(workspace).copied();
+        let session = session.and_then(|s| self.sessions.get(s)).copied();
         workspace.max(session).is_none_or(|deleted| deleted < at)
     }
 
-    /// The same for what is only known by its workspace and session.
-    pub(super) fn spares_session(&self, session: &SessionId, at: usize) -> bool {
-        self.sessions.get(session).is_none_or(|deleted| *deleted < at)
+    fn spares_row(&self, row: &impl Belongs, at: usize) -> bool {
+        self.spares(row.workspace(), row.session(), at)
     }
 }
 
@@ -98,20 +102,20 @@ impl<K: Eq + Hash + Clone, V: Belongs + Clone> Rows<K, V> {
     /// The row as the next op sees it.
     pub(super) fn get(&self, key: &K, wide: &Wide) -> Option<&V> {
         match self.touched.get(key) {
-            Some(touched) => touched.row.as_ref().filter(|row| wide.spares(*row, touched.at)),
-            None => self.loaded.get(key).filter(|row| wide.spares(*row, 0)),
+            Some(touched) => touched.row.as_ref().filter(|row| wide.spares_row(*row, touched.at)),
+            None => self.loaded.get(key).filter(|row| wide.spares_row(*row, 0)),
         }
     }
 
     /// The row, to be changed by op `at`.
     pub(super) fn get_mut(&mut self, key: &K, wide: &Wide, at: usize) -> Option<&mut V> {
         if !self.touched.contains_key(key) {
-            let row = self.loaded.get(key).filter(|row| wide.spares(*row, 0))?.clone();
+            let row = self.loaded.get(key).filter(|row| wide.spares_row(*row, 0))?.clone();
             self.set(key.clone(), row, at);
         }
         let touched = self.touched.get_mut(key)?;
         let first = touched.at;
-        touched.row.as_mut().filter(|row| wide.spares(&**row, first))
+        touched.row.as_mut().filter(|row| wide.spares_row(&**row, first))
     }
 
     /// Writes a row that was not there.
@@ -140,8 +144,8 @@ impl<K: Eq + Hash + Clone, V: Belongs + Clone> Rows<K, V> {
         let mut touched: Vec<_> = touched.into_iter().collect();
         touched.sort_unstable_by_key(|(_, touched)| touched.at);
         let fate = |(key, touched): (K, Touched<V>)| {
-            let stored = loaded.get(&key).is_some_and(|row| wide.spares(row, 0));
-            match touched.row.filter(|row| wide.spares(row, touched.at)) {
+            let stored = loaded.get(&key).is_some_and(|row| wide.spares_row(row, 0));
+            match touched.row.filter(|row| wide.spares_row(row, touched.at)) {
                 Some(row) => {
                     let replaces = stored && touched.deleted;
                     Some(Fate::Put { key, row, new: !stored || replaces, replaces })

@@ -38,7 +38,7 @@ impl Decider {
         session.next_turn = session.next_turn.max(turn.index + 1);
         session.turn_count += 1;
         session.last_active = session.last_active.max(turn.created_at);
-        self.turn_slots.put(&turn.session, turn.index, turn.id.clone(), self.at);
+        self.turn_slots.put(&turn.session, turn.index, &turn.workspace, self.at);
         self.added(&turn.workspace, Counts::one(RecordKind::Turn));
         self.turns.set(turn.id.clone(), stored, self.at);
         Ok(())
@@ -70,7 +70,7 @@ impl Decider {
         session.next_step = session.next_step.max(step.index + 1);
         session.step_count += 1;
         session.last_active = session.last_active.max(step.created_at);
-        self.step_slots.put(&step.session, step.index, step.id.clone(), self.at);
+        self.step_slots.put(&step.session, step.index, &step.workspace, self.at);
         self.added(&step.workspace, Counts::one(RecordKind::Step));
         self.steps.set(step.id.clone(), step, self.at);
         Ok(())

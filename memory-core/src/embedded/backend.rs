@@ -17,7 +17,7 @@ use crate::{
     StateEntry, Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
     decide::{Change, Needs, Put},
     search::{Finder, Ranking, Recallable},
-    verify::{Problem, Verifier, Verify, VerifyReport},
+    verify::{Verifier, Verify, VerifyReport},
 };
 
 /// What the embedded backends have in common to be set.
@@ -186,7 +186,7 @@ fn check(view: &mut dyn View) -> Result<Verifier> {
         view.each(kind, &Scope::All, &mut |record| {
             match record {
                 Ok(record) => verifier.record(record),
-                Err(error) => verifier.problem(Problem::unreadable(&error)),
+                Err(error) => verifier.unreadable(kind, &error),
             }
             Ok(())
         })?;
