@@ -12,7 +12,10 @@ pub struct Batch {
     pub ops: Vec<Op>,
     /// The idempotency key. Under a key that was committed in the last
     /// [`RECEIPT_RETENTION`](crate::RECEIPT_RETENTION), the same batch is not done again but
-    /// answered with its receipt, and another batch is `Conflict`.
+    /// answered with its receipt (`RETRY-KEY-01`), and another batch is `Conflict` (`RETRY-KEY-02`);
+    /// so too after reopening (`RETRY-KEY-03`), on another handle (`RETRY-KEY-04`), and after changes
+    /// and deletions (`RETRY-KEY-05`, `RETRY-KEY-06`, `RETRY-KEY-07`). Then the key is free
+    /// (`RETRY-KEY-08`), as it is after a refusal (`RETRY-KEY-10`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }

@@ -1,9 +1,11 @@
 //! How large things may be. All are checked once, where a batch is prepared; beyond them the batch
-//! is `InvalidArgument` with the field's name, and nothing is stored.
+//! is `InvalidArgument` with the field's name, and nothing is stored (`BOUNDS-NAME-07`,
+//! `BOUNDS-JSON-01`, `BOUNDS-JSON-02`, `BOUNDS-BATCH-01`, `BOUNDS-BATCH-02`, `BOUNDS-TEXT-01`).
 
 use crate::{Error, Json, Metadata, Result, json};
 
-/// Ids, keys, tag names, workspace, role, status, step name: 1 KiB of UTF-8.
+/// Ids, keys, tag names, workspace, role, status, step name: 1 KiB of UTF-8 (`BOUNDS-NAME-01`,
+/// `BOUNDS-NAME-02`, `BOUNDS-NAME-03`), no more (`BOUNDS-NAME-04`, `BOUNDS-NAME-05`, `BOUNDS-NAME-06`).
 pub const MAX_NAME_BYTES: usize = 1024;
 /// Any other text or JSON: 64 MiB of UTF-8.
 pub const MAX_TEXT_BYTES: usize = 64 << 20;

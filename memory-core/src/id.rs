@@ -9,7 +9,7 @@ macro_rules! ids {
         ///
         /// A non-empty string of at most 1 KiB, unique for its kind in the store; the bounds are
         /// checked where a batch is prepared. A generated id is
-        #[doc = concat!("`", $prefix, "` and a `UUIDv7`; any other text is kept as it is.")]
+        #[doc = concat!("`", $prefix, "` and a `UUIDv7` (`ID-GENERATED-01`); any other text is kept as it is.")]
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(String);

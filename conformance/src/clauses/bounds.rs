@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memkeep_core::{
     DeleteState, EpisodeRevision, Json, Metadata, NewAudit, NewEpisode, NewNote, NewSession,
-    NewStep, NewTurn, Op, PutState, Scope, Workspace,
+    NewStep, NewTurn, Op, PutState, Record, Scope, Workspace,
     bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_JSON_DEPTH, MAX_NAME_BYTES, MAX_TEXT_BYTES},
 };
 use serde_json::json;
@@ -286,7 +286,8 @@ pub(crate) async fn too_many_ops(case: &mut Case) -> Verdict {
 
 /// For one kind of the store, an op with a text of `bytes`; and the text's field.
 fn text_op(store: &Handle, bytes: usize) -> (&'static str, Op) {
-    let text = "x".repeat(bytes);
+    // A text of escapes fills what is written of a call at once; no other is so quickly written down.
+    let text = "\n".repeat(bytes);
     if store.episodic.is_some() {
         ("problem", NewEpisode::new(text, "").into())
     } else if store.reflective.is_some() {
@@ -303,6 +304,16 @@ pub(crate) async fn text_beyond(case: &mut Case) -> Verdict {
     let error = must_refuse!(refused, InvalidArgument, "a text too long");
     must_equal!(error.get("field"), Some(field), "the error's `field`");
     must_equal!(whole_bundles(&store).await?, ids([]), "what is stored");
+    let (_, op) = text_op(&store, MAX_TEXT_BYTES);
+    store.backend.commit(bundle(&store, "new").with(op)).await?;
+    let texts = all_records(&store).await?.into_iter().filter_map(|record| match record {
+        Record::Session(r) => r.summary,
+        Record::Episode(r) => Some(r.problem),
+        Record::Note(r) => Some(r.text),
+        _ => None,
+    });
+    let longest = texts.map(|text| text.len()).max();
+    must_equal!(longest, Some(MAX_TEXT_BYTES), "the length of a text at the bound, read back");
     Ok(())
 }
 

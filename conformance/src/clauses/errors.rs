@@ -71,12 +71,20 @@ pub(crate) async fn overflowing_tokens(case: &mut Case) -> Verdict {
     store.start_session(NewSession::new().id("s")).await?;
     let turn = |tokens| NewTurn::new("s", "user", "x").tokens(tokens);
     store.record_turn(turn(i64::MAX)).await?;
-    store.record_turn(turn(-1)).await?;
+    store.record_turn(turn(-1).id("less")).await?;
     let before = all_records(&case.handle()).await?;
     let error = must_refuse!(store.record_turn(turn(2)).await, InvalidArgument, "the total");
     must_equal!(error.get("field"), Some("tokens"), "the error's `field`");
     must_equal!(all_records(&case.handle()).await?, before, "what is stored");
     store.record_turn(turn(1)).await?;
+    let before = all_records(&case.handle()).await?;
+    let error = must_refuse!(
+        store.delete_turn(&"less".into()).await,
+        InvalidArgument,
+        "deleting the turn that keeps the total within bounds"
+    );
+    must_equal!(error.get("field"), Some("tokens"), "the error's `field`");
+    must_equal!(all_records(&case.handle()).await?, before, "what is stored");
     let session = store.session(&Scope::All, &"s".into()).await?;
     let totals = session.map(|s| (s.total_tokens, s.turn_count));
     must_equal!(totals, Some((i64::MAX, 3)), "tokens and turns");

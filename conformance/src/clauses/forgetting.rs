@@ -15,57 +15,8 @@ use crate::{
     failure::{must, must_equal},
 };
 
-/// Compacts, where that can be done.
-async fn compact(store: &Handle) -> Verdict {
-    match store.backend.compact().await {
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
-        other => Ok(other?),
-    }
-}
-
 async fn deletes(case: &Case, op: Op) -> Result<Deleted, Failure> {
     Ok(case.backend().commit_one(op).await?.into_deleted()?)
-}
-
-pub(crate) async fn a_session_leaves_nothing(case: &mut Case) -> Verdict {
-    let (handle, store) = (case.handle(), case.sessions()?);
-    for id in ["gone", "stays"] {
-        let mut batch = Batch::new().with(Op::StartSession(NewSession::new().id(id)));
-        for n in 0..10 {
-            let turn = NewTurn::new(id, "user", format!("needle {n}")).id(format!("{id}-{n}"));
-            batch.push(turn);
-            let (turn, name) = (format!("{id}-{n}").into(), "tag".to_owned());
-            batch.push(Op::TagTurn { turn, name, value: None });
-            batch.push(NewStep::new(id, "step", "ok").id(format!("{id}-{n}")));
-        }
-        store.commit(batch).await?;
-    }
-    let deleted = store.delete_session(&"gone".into()).await?;
-    let counts = Counts { sessions: 1, turns: 10, steps: 10, ..Counts::default() };
-    must_equal!(deleted, Deleted { existed: true, counts }, "what was deleted");
-    for compacted in [false, true] {
-        if compacted {
-            compact(&handle).await?;
-        }
-        must_equal!(read(&handle, "gone").await?, [], "what is read of it");
-        must_equal!(store.turn(&Scope::All, &"gone-3".into()).await?, None, "a turn of it");
-        must_equal!(store.step(&Scope::All, &"gone-3".into()).await?, None, "a step of it");
-        must_equal!(store.stats(&Scope::All).await?.counts, counts, "what is left");
-        for kind in [RecordKind::Turn, RecordKind::Step] {
-            let left = ids_of(&handle, kind).await?;
-            must!(left.iter().all(|id| id.starts_with("stays")), "no {} of it", kind.as_str());
-        }
-        let found = store.find_turns(&FindTurns::new("needle").limit(usize::MAX)).await?;
-        must_equal!(found.len(), 10, "how many turns are found");
-        let tagged = RecallQuery::new("needle").k(usize::MAX).tag("tag".to_owned());
-        must_equal!(store.recall_turns(&tagged).await?.len(), 10, "how many tagged are recalled");
-        for scorer in [Scorer::Overlap, Scorer::Bm25, Scorer::Context] {
-            let query = RecallQuery::new("needle").k(usize::MAX).scorer(scorer);
-            let hits = store.recall_turns(&query).await?.len();
-            must_equal!(hits, 10, "how many turns {scorer:?} recalls");
-        }
-    }
-    case.verify().await
 }
 
 pub(crate) async fn sessions_ended_before(case: &mut Case) -> Verdict {

@@ -21,28 +21,36 @@ pub struct Decision {
 
 /// Decides a batch over the rows that were loaded for its [needs](Prepared::needs), at `now`.
 ///
-/// Later ops see what earlier ones did. The first op that is refused refuses the batch; within an
-/// op `InvalidArgument` comes before `NotFound` before `Conflict`, as far as each can be known.
-/// (What the words alone show to be wrong, [`Batch::prepare`](crate::Batch::prepare) has refused.)
+/// Later ops see what earlier ones did (`BATCH-LATER-01`, `BATCH-LATER-02`, `BATCH-LATER-03`,
+/// `BATCH-LATER-04`, `BATCH-LATER-05`). The first op that is refused refuses the batch (`ERROR-PRECEDENCE-03`); within an op `InvalidArgument` comes before
+/// `NotFound` before `Conflict`, as far as each can be known (`ERROR-PRECEDENCE-02`). What the words
+/// alone show to be wrong, [`Batch::prepare`](crate::Batch::prepare) has refused
+/// (`ERROR-PRECEDENCE-01`, `ERROR-PRECEDENCE-04`).
 ///
-/// | op | outcome | refuses |
-/// |---|---|---|
-/// | `StartSession`, `EnsureSession` | the session: for `EnsureSession` the one that is there, or a new one | `Conflict`: the id with another body |
-/// | `EndSession`, `ResumeSession`, `SetSummary` | the session; ending twice keeps the first end | `NotFound` |
-/// | `DeleteSession` | what went: turns, steps and tags go with it | |
-/// | `RecordTurn`, `RecordStep` | the turn, the step, with its index | `NotFound`; `InvalidArgument`: the session's tokens overflow; `Conflict`: the session has ended |
-/// | `DeleteTurn` | what went; its index stays unused | `InvalidArgument`: the tokens of the turns that stay overflow |
-/// | `TagTurn`, `UntagTurn`, `SetEmbedding` | the turn | `NotFound` |
-/// | `AddEpisode`, `ReviseEpisode`, `SetEpisodeOpen` | the episode | `NotFound` |
-/// | `DeleteEpisode`, `DeleteNote` | what went; notes keep the id of a deleted episode | |
-/// | `AddNote` | the note | `NotFound`: a source is not in the note's workspace |
-/// | `PutState`, `DeleteState` | the entry; what went | `Conflict`: the expectation fails |
-/// | `AppendAudit` | the record | |
-/// | `ForgetWorkspace` | what went: everything of the workspace | |
-/// | `Restore` | the record as stored | `NotFound`: its session; `Conflict`: the id, index, key or place in the chain is taken by another |
+/// | op | outcome | refuses | clauses |
+/// |---|---|---|---|
+/// | `StartSession`, `EnsureSession` | the session: for `EnsureSession` the one that is there, or a new one | `Conflict`: the id with another body | `ERROR-BODY-01`, `SESSION-ENSURE-01`, `SESSION-ENSURE-02`, `SESSION-ENSURE-03` |
+/// | `EndSession`, `ResumeSession`, `SetSummary` | the session; ending twice keeps the first end | `NotFound` | `ERROR-UNKNOWN-01`, `SESSION-END-01`, `SESSION-SUMMARY-01` |
+/// | `DeleteSession` | what went: turns, steps and tags go with it | | `SESSION-DELETE-01`, `FORGET-CONDITION-01` |
+/// | `RecordTurn`, `RecordStep` | the turn, the step, with its index | `NotFound`; `InvalidArgument`: the session's tokens overflow; `Conflict`: the session has ended | `ERROR-UNKNOWN-01`, `ERROR-TOKENS-01`, `ERROR-ENDED-01`, `TURN-INDEX-01`, `WRITERS-INDEX-01`, `WRITERS-INDEX-02` |
+/// | `DeleteTurn` | what went; its index stays unused | `InvalidArgument`: the tokens of the turns that stay overflow | `ERROR-TOKENS-01`, `TURN-INDEX-03` |
+/// | `TagTurn`, `UntagTurn`, `SetEmbedding` | the turn | `NotFound` | `ERROR-UNKNOWN-01`, `TURN-TAG-02` |
+/// | `AddEpisode`, `ReviseEpisode`, `SetEpisodeOpen` | the episode | `NotFound` | `EPISODE-REVISE-01`, `EPISODE-REVISE-03`, `EPISODE-CLOSE-01` |
+/// | `DeleteEpisode`, `DeleteNote` | what went; notes keep the id of a deleted episode | | `EPISODE-DELETE-01`, `NOTE-DELETE-01`, `NOTE-SOURCE-05`, `FORGET-CONDITION-02` |
+/// | `AddNote` | the note | `NotFound`: a source is not in the note's workspace | `NOTE-SOURCE-01`, `NOTE-SOURCE-02` |
+/// | `PutState`, `DeleteState` | the entry; what went | `Conflict`: the expectation fails | `STATE-EXPECT-01`, `STATE-EXPECT-02`, `STATE-EXPECT-03`, `STATE-EXPECT-04`, `FORGET-CONDITION-03` |
+/// | `AppendAudit` | the record | | `AUDIT-APPEND-01`, `AUDIT-SEQ-01` |
+/// | `ForgetWorkspace` | what went: everything of the workspace | | `FORGET-WORKSPACE-01`, `FORGET-WORKSPACE-02` |
+/// | `ForgetReceipts` | nothing | | `RETRY-KEY-08`, `RETRY-KEY-09` |
+/// | `Restore` | the record as stored | `NotFound`: its session; `Conflict`: the id, index, key or place in the chain is taken by another | `RESTORE-RECORD-01`, `RESTORE-RECORD-02`, `RESTORE-RECORD-03`, `RESTORE-RECORD-04`, `RESTORE-TURN-01`, `RESTORE-TURN-02`, `RESTORE-STATE-01`, `RESTORE-AUDIT-01`, `RESTORE-NOTE-01`, `RESTORE-COPY-01` |
+///
+/// Deleting what is not there succeeds and says so (`ERROR-UNKNOWN-02`).
 ///
 /// Creating a record whose id exists (the caller having given the id) compares the fields the caller
-/// set at creation, before any check of state: equal answers with the stored record, else `Conflict`.
+/// set at creation, before any check of state: equal answers with the stored record (`RETRY-ID-01`,
+/// `RETRY-ID-02`), however it has changed (`RETRY-ID-03`, `RETRY-ID-04`, `RETRY-ID-05`, `RETRY-ID-06`,
+/// `RETRY-ID-07`), else `Conflict` (`ERROR-BODY-01`), whatever the workspace (`ID-UNIQUE-01`). The id of
+/// what was deleted is free (`RETRY-ID-08`).
 pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Decision> {
     if let (Some((_, digest)), Some(stored)) = (prepared.keyed(), &loaded.receipt)
         && now < stored.at.saturating_add(RECEIPT_RETENTION)

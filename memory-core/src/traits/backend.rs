@@ -27,10 +27,23 @@ use crate::{
 ///
 /// # Rules
 ///
-/// - A batch is stored whole or not at all, whatever fails or is dropped half-way.
-/// - When `commit` returns, the batch is durable at the level that [`info`](Self::info) declares, and
-///   every later read sees it.
-/// - One clock reading serves a batch.
+/// Each names the clauses of the conformance suite that test it.
+///
+/// - A batch is stored whole or not at all, whatever is refused (`BATCH-ATOMIC-01`), fails
+///   (`FAULT-COMMIT-01`, `FAULT-COMMIT-02`) or is dropped half-way (`CANCEL-COMMIT-01`,
+///   `CANCEL-COMMIT-03`), also among many writers (`WRITERS-WHOLE-01`, `WRITERS-WHOLE-02`).
+/// - A dropped call leaves no lock and holds no reader (`CANCEL-COMMIT-02`, `CANCEL-READ-01`); while
+///   nothing can be written, what is stored can be read (`FAULT-READ-01`).
+/// - When `commit` returns, the batch is durable at the level that [`info`](Self::info) declares
+///   (`BATCH-DURABLE-01`), and every later read sees it, on any handle (`BATCH-VISIBLE-01`,
+///   `BATCH-VISIBLE-02`). A read sees whole batches (`WRITERS-READ-01`).
+/// - Records are inserted in the order of the ops, and batches in the order of their commits
+///   (`BATCH-ORDER-01`); what is deleted and created again comes last (`BATCH-ORDER-02`).
+/// - One clock reading serves a batch (`BATCH-CLOCK-01`), and a receipt has one outcome an op
+///   (`BATCH-OUTCOME-01`, `BATCH-OUTCOME-02`).
+/// - The same batch under one idempotency key, or the same body under one id, is stored once, however
+///   many try at once (`WRITERS-ONCE-01`, `WRITERS-ONCE-02`, `WRITERS-ONCE-03`, `WRITERS-ONCE-04`).
+/// - Where a store may be opened more than once, many may open a new one at once (`WRITERS-OPEN-01`).
 /// - Nothing is swallowed: a row that cannot be decoded is `Corrupt` with its table and row, never a
 ///   shorter list.
 #[async_trait]
@@ -41,18 +54,19 @@ pub trait Backend: Send + Sync + 'static {
     /// Commits a batch: all of it or nothing.
     ///
     /// Errors: those of [`Batch::prepare`] and [`decide`](crate::decide::decide) with the op's
-    /// position under `op`; `Timeout`, `ReadOnly`, `StorageFull`, `Closed`, `Unavailable`.
+    /// position under `op` (`BATCH-ATOMIC-02`) and without content (`ERROR-CONTENT-01`); `Timeout`, `ReadOnly`, `StorageFull`, `Closed`, `Unavailable`.
     async fn commit(&self, batch: Batch) -> Result<Receipt>;
 
     /// Reads every record of a kind in order of insertion: what exports, verification and the
     /// provided recall stand on. Sessions come without `first_prompt`, state as slots.
     async fn scan(&self, scan: &Scan) -> Result<Page<Record>>;
 
-    /// Lets go of the store. Batches that were accepted are finished; later calls are `Closed`.
+    /// Lets go of the store. Batches that were accepted are finished (`CLOSE-HANDLE-03`); later calls
+    /// are `Closed` (`CLOSE-HANDLE-02`), but for this one (`CLOSE-HANDLE-01`).
     async fn close(&self) -> Result<()>;
 
     /// How many records there are, by workspace in bytewise order. A workspace without records is
-    /// not there.
+    /// not there (`SCOPE-COUNT-04`).
     async fn workspaces(&self) -> Result<Vec<WorkspaceCounts>> {
         maintain::workspaces(self).await
     }
@@ -69,7 +83,8 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// Deletes sessions that ended, episodes that were closed and state that expired before an
-    /// instant, and receipts that are no longer honoured; never notes or audit. Returns what went.
+    /// instant (`PRUNE-OVER-01`, `PRUNE-SCOPE-01`, `PRUNE-MANY-01`), and receipts that are no longer
+    /// honoured (`RETRY-KEY-09`); never notes or audit (`PRUNE-OVER-02`). Returns what went.
     async fn prune(&self, prune: &Prune) -> Result<Counts> {
         maintain::prune(self, prune).await
     }
@@ -94,7 +109,8 @@ pub trait Backend: Send + Sync + 'static {
         Err(self.unsupported("backup"))
     }
 
-    /// The receipts of this handle's commits from now on, in commit order.
+    /// The receipts of this handle's commits from now on, in commit order (`FEED-ORDER-01`,
+    /// `FEED-ORDER-02`). See [`Feed`].
     fn subscribe(&self) -> Result<Feed> {
         Err(self.unsupported("subscribe"))
     }
