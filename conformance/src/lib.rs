@@ -5,11 +5,15 @@ mod case;
 mod child;
 mod clause;
 mod clauses;
+mod crash;
 mod factory;
 mod failure;
 mod handle;
+mod linearizability;
+mod model;
 mod place;
 mod record;
+mod repeats;
 mod report;
 mod run;
 mod suite;
@@ -24,6 +28,8 @@ pub use place::Place;
 pub use record::{Log, batch};
 pub use report::{Level, Matrix, Outcome, Report, run_all};
 pub use run::{check_declarations, run_clause, run_clause_by_id};
+
+use repeats::repeats;
 
 /// What the macros need and nobody else.
 #[doc(hidden)]

@@ -30,8 +30,8 @@ impl Place {
     }
 
     /// The place that another process made.
-    pub(crate) fn of_parent(path: &Path) -> Self {
-        Self { name: name_of(path), folder: Folder::Parents(path.to_owned()) }
+    pub(crate) fn of_parent(path: &Path, name: String) -> Self {
+        Self { name, folder: Folder::Parents(path.to_owned()) }
     }
 
     /// A folder that is empty when the first handle is opened, and removed after the test.

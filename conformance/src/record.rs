@@ -1,7 +1,7 @@
 //! Writing down the calls on a store, as a program that can be pasted.
 
 use std::{
-    fmt::Debug,
+    fmt::{self, Debug},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -29,6 +29,12 @@ impl Log {
         self.begin(line);
     }
 
+    /// Shows what another log has instead.
+    pub(crate) fn replace(&self, other: &Self) {
+        let lines = other.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+
     fn begin(&self, line: &str) -> usize {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push((cut(line, CALL_CHARS), String::new()));
@@ -38,7 +44,7 @@ impl Log {
     fn end(&self, at: usize, answer: &impl Debug) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, shown)) = lines.get_mut(at) {
-            *shown = cut(&format!("{answer:?}"), ANSWER_CHARS);
+            *shown = beginning(answer, ANSWER_CHARS);
         }
     }
 
@@ -67,6 +73,28 @@ fn cut(text: &str, chars: usize) -> String {
         Some((end, _)) => format!("{} …({} bytes in all)", &text[..end], text.len()),
         None => text.to_owned(),
     }
+}
+
+/// The beginning of an answer. Only that much is written out, however long the answer is.
+fn beginning(answer: &impl Debug, chars: usize) -> String {
+    struct Beginning {
+        text: String,
+        left: usize,
+    }
+    impl fmt::Write for Beginning {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            for c in text.chars() {
+                self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+                self.text.push(c);
+            }
+            Ok(())
+        }
+    }
+    let mut beginning = Beginning { text: String::new(), left: chars };
+    if fmt::write(&mut beginning, format_args!("{answer:?}")).is_err() {
+        beginning.text.push('…');
+    }
+    beginning.text
 }
 
 /// The batch that a recorded program writes as JSON.
