@@ -141,6 +141,7 @@ impl Case {
     }
 
     pub(crate) async fn destroy(self) -> Result<()> {
+        self.log.note("// the clause ends here");
         let mut closed = self.handle.backend.close().await;
         for store in self.other_stores {
             closed = closed.and(store.backend.close().await);

@@ -44,7 +44,15 @@ impl Log {
     fn end(&self, at: usize, answer: &impl Debug) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, shown)) = lines.get_mut(at) {
-            *shown = beginning(answer, ANSWER_CHARS);
+            // What is not set says nothing, and there is much of it.
+            let answer = beginning(answer, 4 * ANSWER_CHARS);
+            let unset = |field: &&str| [": None", ": {}"].iter().any(|end| field.ends_with(end));
+            let set: Vec<&str> = answer.split(", ").filter(|field| !unset(field)).collect();
+            let text = set.join(", ");
+            *shown = match text.char_indices().nth(ANSWER_CHARS) {
+                Some((end, _)) => format!("{}…", &text[..end]),
+                None => text,
+            };
         }
     }
 

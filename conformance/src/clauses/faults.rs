@@ -13,7 +13,10 @@ use crate::{
 fn passing(result: Result<Receipt>) -> Result<Error, Failure> {
     let error = match result {
         Err(error) => error,
-        Ok(receipt) => return Err(Failure::values("a commit fails", &"an error", &receipt)),
+        Ok(receipt) => {
+            let expected = "a commit fails while the engine cannot write";
+            return Err(Failure::new(expected, format!("Ok({receipt:?})")));
+        }
     };
     let passing = matches!(
         error.kind(),
