@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use memkeep_core::{
-    Batch, EpisodeRevision, Error, Expected, NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op,
-    Outcome, PutState, Scope,
+    Batch, Deleted, EpisodeRevision, Error, Expected, NewEpisode, NewNote, NewSession, NewStep,
+    NewTurn, Op, Outcome, PutState, Scope,
 };
 use serde_json::json;
 
@@ -157,7 +157,7 @@ pub(crate) async fn deleting_nothing(case: &mut Case) -> Verdict {
     let mut batch = deletions(&store, "nothing");
     batch.push(Op::ForgetWorkspace { workspace: "nothing".into() });
     for outcome in store.backend.commit(batch.clone()).await?.outcomes {
-        must_equal!(outcome, Outcome::Deleted(Default::default()), "the outcome of a deletion");
+        must_equal!(outcome, Outcome::Deleted(Deleted::default()), "the outcome of a deletion");
     }
     store.backend.commit(bundle(&store, "nothing")).await?;
     batch.ops.pop();
@@ -167,7 +167,7 @@ pub(crate) async fn deleting_nothing(case: &mut Case) -> Verdict {
         "what is there is said to have existed: {existed:?}"
     );
     for outcome in store.backend.commit(batch).await?.outcomes {
-        must_equal!(outcome, Outcome::Deleted(Default::default()), "the outcome the second time");
+        must_equal!(outcome, Outcome::Deleted(Deleted::default()), "the outcome the second time");
     }
     must_equal!(read(&store, "nothing").await?, [], "what is left to be read");
     Ok(())

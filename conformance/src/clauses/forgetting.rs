@@ -3,17 +3,13 @@
 use std::time::Duration;
 
 use memkeep_core::{
-    Batch, Counts, DeleteState, Deleted, ErrorKind, FindTurns, NewAudit, NewEpisode, NewNote,
-    NewSession, NewStep, NewTurn, Op, Outcome, Prune, PutState, RecallQuery, Record, RecordKind,
-    Scan, Scope, Workspace, recall::Scorer,
+    Batch, Counts, DeleteState, Deleted, NewAudit, NewEpisode, NewNote, NewSession, NewTurn, Op,
+    Outcome, Prune, PutState, Record, RecordKind, Scan, Scope, Workspace,
 };
 use serde_json::json;
 
-use super::bundle::{all_records, bundle, bundle_in, ids, ids_of, kinds, read, whole_bundles};
-use crate::{
-    Case, Failure, Handle, Verdict,
-    failure::{must, must_equal},
-};
+use super::bundle::{all_records, bundle, bundle_in, ids, ids_of, kinds, whole_bundles};
+use crate::{Case, Failure, Handle, Verdict, failure::must_equal};
 
 async fn deletes(case: &Case, op: Op) -> Result<Deleted, Failure> {
     Ok(case.backend().commit_one(op).await?.into_deleted()?)
@@ -81,7 +77,9 @@ pub(crate) async fn state_expired_before(case: &mut Case) -> Verdict {
 fn bundle_counts(store: &Handle, bundles: u64) -> Counts {
     let mut counts = Counts::default();
     for _ in 0..bundles {
-        kinds(store).into_iter().for_each(|kind| counts += Counts::one(kind));
+        for kind in kinds(store) {
+            counts += Counts::one(kind);
+        }
     }
     counts
 }
@@ -205,7 +203,7 @@ pub(crate) async fn prune_spares_the_rest(case: &mut Case) -> Verdict {
         episodic.set_episode_open(&"x".into(), true).await?;
     }
     if let Some(reflective) = &store.reflective {
-        let put = PutState::new("x", json!(1)).ttl(Duration::from_secs(7_200));
+        let put = PutState::new("x", json!(1)).ttl(Duration::from_hours(2));
         reflective.put_state(put).await?;
     }
     let before = all_records(&store).await?;

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::bundle::{all_records, bundle, bundle_in, deletions, ids_of, kinds};
 use crate::{
     Case, Failure, Handle, Verdict,
-    failure::{must, must_equal, must_refuse},
+    failure::{must_equal, must_refuse},
 };
 
 /// What a record of a kind looks like, so that its fields can be set; stored in another store.
@@ -305,6 +305,22 @@ async fn furnish(store: &Handle) -> Verdict {
     }
     store.backend.commit(batch).await?;
     Ok(())
+}
+
+pub(crate) async fn forgotten_in_the_same_batch(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    furnish(&store).await?;
+    let records = all_records(&store).await?;
+    let (here, others): (Vec<Record>, Vec<Record>) =
+        records.into_iter().partition(|record| record.workspace().as_str() == "a");
+    let mut batch = Batch::from(Op::ForgetWorkspace { workspace: "a".into() });
+    batch.ops.extend(restoring(&here).ops);
+    store.backend.commit(batch).await?;
+    let (restored, beside): (Vec<Record>, Vec<Record>) =
+        all_records(&store).await?.into_iter().partition(|r| r.workspace().as_str() == "a");
+    must_equal!(restored, here, "what the workspace has");
+    must_equal!(beside, others, "what others have");
+    case.verify().await
 }
 
 pub(crate) async fn copies_are_equal(case: &mut Case) -> Verdict {

@@ -26,7 +26,8 @@ impl Batch {
             return Err(Error::invalid(
                 "batch",
                 format_args!("{} ops, at most {MAX_BATCH_OPS} are allowed", self.ops.len()),
-            ));
+            )
+            .during("commit"));
         }
         let mut measure = Measure::default();
         for (position, op) in self.ops.iter().enumerate() {
@@ -35,7 +36,7 @@ impl Batch {
         let key = match self.key {
             None => None,
             Some(key) => {
-                measure.id("key", &key)?;
+                measure.id("key", &key).map_err(|e| e.during("commit"))?;
                 let digest = digest(&self.ops);
                 Some((key, digest))
             }
