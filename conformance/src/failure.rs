@@ -20,10 +20,33 @@ impl Failure {
         Self { expected: expected.into(), actual: actual.into() }
     }
 
-    /// A failure in values.
-    pub fn values(what: &str, expected: &impl Debug, actual: &impl Debug) -> Self {
-        Self::new(format!("{what}: {expected:?}"), format!("{actual:?}"))
+    /// A failure in values. Long ones are shown from shortly before where they part.
+    pub fn values(
+        what: &str,
+        expected: &(impl Debug + ?Sized),
+        actual: &(impl Debug + ?Sized),
+    ) -> Self {
+        let (expected, actual) = (format!("{expected:?}"), format!("{actual:?}"));
+        let common = expected.chars().zip(actual.chars()).take_while(|(a, b)| a == b).count();
+        let from =
+            if expected.len().max(actual.len()) > SHOWN { common.saturating_sub(80) } else { 0 };
+        Self::new(format!("{what}: {}", part(&expected, from)), part(&actual, from))
     }
+}
+
+/// How many characters of a value are shown.
+const SHOWN: usize = 2_000;
+
+/// The text from a character on, cut.
+fn part(text: &str, from: usize) -> String {
+    let mut part: String = text.chars().skip(from).take(SHOWN).collect();
+    if from > 0 {
+        part = format!("(from character {from} on) …{part}");
+    }
+    if text.chars().nth(from + SHOWN).is_some() {
+        part.push('…');
+    }
+    part
 }
 
 impl From<Error> for Failure {

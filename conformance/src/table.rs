@@ -31,6 +31,136 @@ macro_rules! __memkeep_clauses {
                 "Concurrent appends to and reads of an audit chain through two handles happen one after the other.";
             any kill crash_kill_01 "CRASH-KILL-01" kills::writers
                 "When a writing process is killed, every acknowledged batch is there, none in part, and all agrees.";
+            episodic fresh episode_add_01 "EPISODE-ADD-01" episodes::add
+                "An episode has what the caller gives, and defaults for the rest: a new id, the workspace `default`, the clock's time, open.";
+            episodic fresh episode_add_02 "EPISODE-ADD-02" episodes::add_again
+                "An id whose episode was deleted can be added again, and nothing of the old episode comes back.";
+            episodic fresh episode_revise_01 "EPISODE-REVISE-01" episodes::revise
+                "A revision changes what it sets and nothing else.";
+            episodic fresh episode_revise_02 "EPISODE-REVISE-02" episodes::revised_text_is_found
+                "Recall finds a revised episode by its new words and not by its old ones.";
+            episodic fresh episode_revise_03 "EPISODE-REVISE-03" episodes::unknown
+                "Revising, opening or closing an unknown episode is NotFound.";
+            episodic fresh episode_close_01 "EPISODE-CLOSE-01" episodes::close_and_open
+                "Closing notes the time in closed_at and opening removes it; doing either again changes nothing.";
+            episodic fresh episode_delete_01 "EPISODE-DELETE-01" episodes::delete
+                "A deleted episode is in no read; deleting it again succeeds and says that it was not there.";
+            episodic fresh episode_order_01 "EPISODE-ORDER-01" episodes::order
+                "Episodes are listed by created_at, then insertion.";
+            episodic fresh episode_order_02 "EPISODE-ORDER-02" episodes::changes_move_nothing
+                "Revising, closing or opening an episode leaves it in its place.";
+            episodic fresh episode_open_01 "EPISODE-OPEN-01" episodes::filter
+                "A listing of open or of closed episodes holds all of them and no others, whatever its limit.";
+            reflective fresh note_add_01 "NOTE-ADD-01" notes::add
+                "A note has what the caller gives, and defaults for the rest: a new id, the workspace `default`, the clock's time.";
+            reflective fresh note_order_01 "NOTE-ORDER-01" notes::order
+                "Notes are listed by created_at, then insertion.";
+            reflective fresh note_delete_01 "NOTE-DELETE-01" notes::delete
+                "A deleted note is in no read; deleting it again succeeds and says that it was not there.";
+            reflective fresh note_source_01 "NOTE-SOURCE-01" notes::unknown_source
+                "A note drawn from an episode that does not exist is NotFound, and not stored.";
+            all fresh note_source_02 "NOTE-SOURCE-02" notes::foreign_source
+                "Every source of a note must exist in the note's workspace.";
+            all fresh note_source_03 "NOTE-SOURCE-03" notes::source_order
+                "A note's sources are in the caller's order.";
+            all fresh note_source_04 "NOTE-SOURCE-04" notes::deleted_source
+                "A note keeps the id of a source that has been deleted.";
+            reflective fresh state_put_01 "STATE-PUT-01" state::puts
+                "A put stores the value with version 1, and over an entry with the next version; created_at stays.";
+            reflective fresh state_put_02 "STATE-PUT-02" state::null_is_a_value
+                "The value null is not the absence of an entry.";
+            reflective fresh state_delete_01 "STATE-DELETE-01" state::deleting
+                "A deleted entry is in no read, and a scan's slot of it has no value.";
+            reflective fresh state_version_01 "STATE-VERSION-01" state::versions_only_grow
+                "The versions of a key only grow, across update, deletion and expiry.";
+            reflective fresh state_version_02 "STATE-VERSION-02" state::versions_outlive_prune
+                "The versions of a key go on after prune.";
+            reflective reopen state_version_03 "STATE-VERSION-03" state::versions_outlive_reopen
+                "The versions of a key go on after reopening.";
+            reflective fresh state_expect_01 "STATE-EXPECT-01" state::expecting_absence
+                "A put or deletion that expects no entry happens only if there is none.";
+            reflective fresh state_expect_02 "STATE-EXPECT-02" state::expecting_a_version
+                "A put or deletion that expects a version happens only if the entry is of exactly this version.";
+            reflective fresh state_expect_03 "STATE-EXPECT-03" state::expectations_in_a_batch
+                "An expectation is about what the earlier ops of its batch have left.";
+            reflective fresh state_expect_04 "STATE-EXPECT-04" state::expired_to_expectations
+                "An expired entry is absent to an expectation, a put and a deletion.";
+            reflective fresh state_expect_05 "STATE-EXPECT-05" state::no_lost_update
+                "Of many tasks that compare and set at once, none loses an update.";
+            reflective second_handle state_expect_06 "STATE-EXPECT-06" state::no_lost_update_across_handles
+                "Of many tasks that compare and set at once through two handles, none loses an update.";
+            reflective fresh state_expire_01 "STATE-EXPIRE-01" state::expiry_to_the_microsecond
+                "An entry is there before its expiry and absent from that microsecond on, also when the clock steps back.";
+            reflective fresh state_expire_02 "STATE-EXPIRE-02" state::expiry_of_any_length
+                "Any time to live is served, a put without one removes it, and one beside expires_at is InvalidArgument.";
+            reflective fresh state_expire_03 "STATE-EXPIRE-03" state::expired_is_absent_everywhere
+                "An expired entry is absent from every listing, and no page counts it.";
+            reflective fresh state_order_01 "STATE-ORDER-01" state::order_is_bytewise
+                "State is listed by workspace, then key, both bytewise; keys may be empty.";
+            reflective fresh state_prefix_01 "STATE-PREFIX-01" state::prefix_is_literal
+                "A prefix is literal: it has no wildcards, and case and accents count.";
+            reflective fresh state_scope_01 "STATE-SCOPE-01" state::workspaces_are_apart
+                "An entry is under its workspace and its key: the two never run together.";
+            reflective fresh audit_append_01 "AUDIT-APPEND-01" audit::append
+                "An audit record has what the caller gives, and defaults for the rest: a new id, the workspace `default`, the clock's time, detail null.";
+            reflective fresh audit_seq_01 "AUDIT-SEQ-01" audit::numbers
+                "Audit records are numbered from 1 in each workspace, in the order of their commits.";
+            reflective fresh audit_hash_01 "AUDIT-HASH-01" audit::known_hashes
+                "The hash of an audit record is the one that the contract's formula gives.";
+            reflective fresh audit_hash_02 "AUDIT-HASH-02" audit::key_order
+                "The order in which a detail's keys are written does not matter.";
+            reflective fresh audit_head_01 "AUDIT-HEAD-01" audit::head
+                "The head of a chain is that of its last record, and of an empty chain 0 and zeros.";
+            reflective fresh audit_chain_01 "AUDIT-CHAIN-01" audit::concurrent
+                "Concurrent appends make one chain.";
+            reflective second_handle audit_chain_02 "AUDIT-CHAIN-02" audit::concurrent_handles
+                "Concurrent appends through two handles make one chain.";
+            reflective reopen audit_chain_03 "AUDIT-CHAIN-03" audit::reopened
+                "A chain holds and goes on after reopening.";
+            reflective fresh audit_chain_04 "AUDIT-CHAIN-04" audit::forgotten
+                "Forgetting a workspace starts its chain anew, and no other.";
+            reflective fresh audit_order_01 "AUDIT-ORDER-01" audit::listing
+                "The audit log is by seq, over all workspaces by workspace, then seq, whatever the page.";
+            any fresh fidelity_field_01 "FIDELITY-FIELD-01" fidelity::fields
+                "Every field of every record comes back through the outcome, by id, list and scan.";
+            any reopen fidelity_field_02 "FIDELITY-FIELD-02" fidelity::reopening
+                "Every field of every record comes back after reopening.";
+            any fresh fidelity_number_01 "FIDELITY-NUMBER-01" fidelity::numbers
+                "Numbers in JSON come back exactly: integers of 64 bits, and floats with their sign and last bit.";
+            any fresh fidelity_json_01 "FIDELITY-JSON-01" fidelity::json
+                "JSON of any shape comes back equal: empty, deep and wide, with any key.";
+            any fresh fidelity_time_01 "FIDELITY-TIME-01" fidelity::times
+                "Times of the years 0 to 9999 come back to the microsecond.";
+            any fresh fidelity_size_01 "FIDELITY-SIZE-01" fidelity::sizes
+                "Texts of 2 MB come back whole.";
+            any fresh hostile_text_01 "HOSTILE-TEXT-01" hostile::everywhere
+                "Any text comes back byte for byte from every place that takes it.";
+            reflective fresh hostile_key_01 "HOSTILE-KEY-01" hostile::idempotency_keys
+                "Any name is an idempotency key of its own.";
+            reflective fresh hostile_prefix_01 "HOSTILE-PREFIX-01" hostile::prefixes
+                "Any name is a literal prefix.";
+            episodic fresh hostile_query_01 "HOSTILE-QUERY-01" hostile::episode_queries
+                "Any text is a question to episodes, and finds the one that has its words.";
+            sessions fresh hostile_query_02 "HOSTILE-QUERY-02" hostile::turn_queries
+                "Any text is a question to turns, and finds the one that has its words, by any session, role and tag.";
+            reflective fresh hostile_query_03 "HOSTILE-QUERY-03" hostile::note_queries
+                "Any text is a question to notes, and finds the one that has its words.";
+            sessions fresh hostile_find_01 "HOSTILE-FIND-01" hostile::substrings
+                "Any text is found where it stands in a turn.";
+            episodic fresh stats_count_01 "STATS-COUNT-01" upkeep::episodes_counted
+                "Statistics count the episodes that there are, after every kind of deletion.";
+            sessions fresh stats_count_02 "STATS-COUNT-02" upkeep::sessions_counted
+                "Statistics count the sessions, turns and steps that there are, after every kind of deletion.";
+            reflective fresh stats_count_03 "STATS-COUNT-03" upkeep::reflective_counted
+                "Statistics count the notes, state entries and audit records that there are, after every kind of deletion.";
+            any fresh compact_keep_01 "COMPACT-KEEP-01" upkeep::compacted
+                "After compact all records are there, in their order.";
+            episodic fresh compact_keep_02 "COMPACT-KEEP-02" upkeep::order_after_compact
+                "After compact what is new still comes last, and cursors go on.";
+            sessions fresh compact_keep_03 "COMPACT-KEEP-03" upkeep::indexes_after_compact
+                "After compact no index is used again.";
+            reflective fresh compact_keep_04 "COMPACT-KEEP-04" upkeep::versions_after_compact
+                "After compact versions and chains go on.";
             any fresh batch_atomic_01 "BATCH-ATOMIC-01" batches::refused_leaves_nothing
                 "A batch with a refused op stores nothing, and the store goes on as if it had not been.";
             any fresh batch_atomic_02 "BATCH-ATOMIC-02" batches::error_names_position

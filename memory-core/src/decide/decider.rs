@@ -36,7 +36,7 @@ pub struct Decision {
 /// | `DeleteTurn` | what went; its index stays unused | `InvalidArgument`: the tokens of the turns that stay overflow | `ERROR-TOKENS-01`, `TURN-INDEX-03` |
 /// | `TagTurn`, `UntagTurn`, `SetEmbedding` | the turn | `NotFound` | `ERROR-UNKNOWN-01`, `TURN-TAG-02` |
 /// | `AddEpisode`, `ReviseEpisode`, `SetEpisodeOpen` | the episode | `NotFound` | `EPISODE-REVISE-01`, `EPISODE-REVISE-03`, `EPISODE-CLOSE-01` |
-/// | `DeleteEpisode`, `DeleteNote` | what went; notes keep the id of a deleted episode | | `EPISODE-DELETE-01`, `NOTE-DELETE-01`, `NOTE-SOURCE-05`, `FORGET-CONDITION-02` |
+/// | `DeleteEpisode`, `DeleteNote` | what went; notes keep the id of a deleted episode | | `EPISODE-DELETE-01`, `NOTE-DELETE-01`, `NOTE-SOURCE-04`, `FORGET-CONDITION-02` |
 /// | `AddNote` | the note | `NotFound`: a source is not in the note's workspace | `NOTE-SOURCE-01`, `NOTE-SOURCE-02` |
 /// | `PutState`, `DeleteState` | the entry; what went | `Conflict`: the expectation fails | `STATE-EXPECT-01`, `STATE-EXPECT-02`, `STATE-EXPECT-03`, `STATE-EXPECT-04`, `FORGET-CONDITION-03` |
 /// | `AppendAudit` | the record | | `AUDIT-APPEND-01`, `AUDIT-SEQ-01` |

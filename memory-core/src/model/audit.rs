@@ -49,6 +49,15 @@ impl<'de> Deserialize<'de> for Hash {
 }
 
 /// One decision of an agent, in the append-only chain of its workspace.
+///
+/// # Rules
+///
+/// - What the caller leaves out has a default: a new id, the workspace `default`, the clock's time,
+///   `null` as detail (`AUDIT-APPEND-01`).
+/// - Each workspace counts from 1, in the order of commits and whatever the clock shows
+///   (`AUDIT-SEQ-01`). Concurrent appends make one chain (`AUDIT-CHAIN-01`, `AUDIT-CHAIN-02`), which
+///   goes on after reopening (`AUDIT-CHAIN-03`).
+/// - Forgetting a workspace starts its chain anew (`AUDIT-CHAIN-04`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditRecord {
     /// Unique among audit records.
@@ -74,7 +83,8 @@ impl AuditRecord {
     /// The hash that the record must have after one whose hash is `previous` (all zeros before the
     /// first): SHA-256 over `previous`, then id, workspace, action, decision and the canonical
     /// JSON of detail, each as UTF-8 after its length (u64, big-endian), then `created_at` in
-    /// microseconds (i64) and seq (u64), big-endian.
+    /// microseconds (i64) and seq (u64), big-endian (`AUDIT-HASH-01`). The order in which a detail's
+    /// keys were written does not matter (`AUDIT-HASH-02`).
     pub fn expected_hash(&self, previous: &Hash) -> Hash {
         let mut sha = Sha256::new();
         sha.update(previous.0);

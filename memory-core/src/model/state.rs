@@ -12,6 +12,19 @@ pub struct StateKey {
 }
 
 /// A value that an agent keeps under a key, as it reads now.
+///
+/// # Rules
+///
+/// - An entry is under its workspace and its key, which never run together (`STATE-SCOPE-01`).
+///   `null` is a value (`STATE-PUT-02`).
+/// - Versions of a key only grow: across update, deletion and expiry (`STATE-VERSION-01`), pruning
+///   (`STATE-VERSION-02`) and reopening (`STATE-VERSION-03`). So a stale holder can never win.
+/// - A put or a deletion with an expectation happens only if the key holds just that: no entry
+///   (`STATE-EXPECT-01`) or an entry of a version (`STATE-EXPECT-02`), as the earlier ops of the
+///   batch left it (`STATE-EXPECT-03`); among concurrent ones no update is lost (`STATE-EXPECT-05`,
+///   `STATE-EXPECT-06`).
+/// - From `expires_at` on an entry is absent everywhere (`STATE-EXPIRE-01`, `STATE-EXPIRE-03`), also
+///   to an expectation (`STATE-EXPECT-04`). A put without an expiry removes it (`STATE-EXPIRE-02`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StateEntry {
     /// Where it belongs.
@@ -20,7 +33,8 @@ pub struct StateEntry {
     pub key: String,
     /// The value.
     pub value: Json,
-    /// 1 at the first put, one more at each later put of the key, also across deletion and expiry.
+    /// 1 at the first put, one more at each later put of the key (`STATE-PUT-01`), also across
+    /// deletion and expiry.
     pub version: u64,
     /// When the key was first put, or put again after a deletion or expiry.
     pub created_at: Timestamp,
@@ -32,7 +46,7 @@ pub struct StateEntry {
 }
 
 /// What a store keeps for a state key: an entry, or, after its deletion, only the version, so that
-/// the count goes on and a stale holder can never win.
+/// the count goes on and a stale holder can never win (`STATE-DELETE-01`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StateSlot {
     /// Where it belongs.

@@ -44,6 +44,10 @@ use crate::{
 /// - The same batch under one idempotency key, or the same body under one id, is stored once, however
 ///   many try at once (`WRITERS-ONCE-01`, `WRITERS-ONCE-02`, `WRITERS-ONCE-03`, `WRITERS-ONCE-04`).
 /// - Where a store may be opened more than once, many may open a new one at once (`WRITERS-OPEN-01`).
+/// - What goes in comes out, in every field of every record (`FIDELITY-FIELD-01`), also after
+///   reopening (`FIDELITY-FIELD-02`): numbers (`FIDELITY-NUMBER-01`), JSON of any shape
+///   (`FIDELITY-JSON-01`), times (`FIDELITY-TIME-01`), long texts (`FIDELITY-SIZE-01`), and any text
+///   byte for byte (`HOSTILE-TEXT-01`, `HOSTILE-KEY-01`).
 /// - Nothing is swallowed: a row that cannot be decoded is `Corrupt` with its table and row, never a
 ///   shorter list.
 #[async_trait]
@@ -71,7 +75,8 @@ pub trait Backend: Send + Sync + 'static {
         maintain::workspaces(self).await
     }
 
-    /// How much there is.
+    /// How much there is: what scans would count (`STATS-COUNT-01`, `STATS-COUNT-02`,
+    /// `STATS-COUNT-03`).
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         let mut counts = Counts::default();
         for row in self.workspaces().await? {
@@ -98,7 +103,9 @@ pub trait Backend: Send + Sync + 'static {
         crate::verify::scan(self, verify).await
     }
 
-    /// Gives the space of deleted records back, and wipes what is left of their text.
+    /// Gives the space of deleted records back, and wipes what is left of their text. Everything
+    /// else stays: records and their order (`COMPACT-KEEP-01`), what comes next in an order
+    /// (`COMPACT-KEEP-02`), indexes (`COMPACT-KEEP-03`), versions and chains (`COMPACT-KEEP-04`).
     async fn compact(&self) -> Result<()> {
         Err(self.unsupported("compact"))
     }

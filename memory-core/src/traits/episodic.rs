@@ -7,12 +7,20 @@ use crate::{
 };
 
 /// Episodes: problems and what came of them.
+///
+/// # Rules
+///
+/// - What the caller leaves out has a default: a new id, the workspace `default`, the clock's time,
+///   open (`EPISODE-ADD-01`).
+/// - A deleted episode is in no read, and deleting it again succeeds (`EPISODE-DELETE-01`); its id
+///   can be added again, and nothing of the old one comes back (`EPISODE-ADD-02`).
 #[async_trait]
 pub trait EpisodicBackend: Backend {
     /// The episode `id`, if it is in scope.
     async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>>;
 
-    /// Episodes by `created_at`, then insertion.
+    /// Episodes by `created_at`, then insertion (`EPISODE-ORDER-01`); a change leaves an episode in
+    /// its place (`EPISODE-ORDER-02`). The filter `open` applies before the limit (`EPISODE-OPEN-01`).
     async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>>;
 
     /// The episodes that fit a question best. See [`RecallQuery`].
@@ -25,12 +33,15 @@ pub trait EpisodicBackend: Backend {
         self.commit_one(episode.into()).await?.into_episode()
     }
 
-    /// Commits [`Op::ReviseEpisode`].
+    /// Commits [`Op::ReviseEpisode`]: changes what the revision sets and nothing else
+    /// (`EPISODE-REVISE-01`), also to recall (`EPISODE-REVISE-02`). An unknown episode is `NotFound`
+    /// (`EPISODE-REVISE-03`).
     async fn revise_episode(&self, revision: EpisodeRevision) -> Result<Episode> {
         self.commit_one(revision.into()).await?.into_episode()
     }
 
-    /// Commits [`Op::SetEpisodeOpen`].
+    /// Commits [`Op::SetEpisodeOpen`]: closing notes the time in `closed_at`, opening removes it,
+    /// and doing either again changes nothing (`EPISODE-CLOSE-01`).
     async fn set_episode_open(&self, id: &EpisodeId, open: bool) -> Result<Episode> {
         let episode = id.clone();
         self.commit_one(Op::SetEpisodeOpen { episode, open }).await?.into_episode()
