@@ -1,5 +1,4 @@
 use std::{
-    fs::File,
     io::{BufRead, BufReader, Read as _},
     path::Path,
 };
@@ -9,6 +8,7 @@ use super::{
     item::{Entry, Item, Kind, Place, Sink},
     json,
     source::{foreign, looks_like, unreadable},
+    source_file::SourceFile,
 };
 use crate::{
     Error, ErrorKind, Json, Result,
@@ -23,7 +23,7 @@ const MAX_LINE_DEPTH: usize = MAX_JSON_DEPTH + 1;
 
 /// Reads an export, line by line.
 pub(super) fn read(path: &Path, head: &[u8], sink: &mut Sink) -> Result<()> {
-    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    let file = SourceFile::open(path).map_err(|e| unreadable(path, e))?;
     let mut lines = BufReader::with_capacity(1 << 16, file);
     let mut line = Vec::new();
     let mut rowid = 0;

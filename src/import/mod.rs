@@ -11,6 +11,7 @@ mod lookup;
 mod options;
 mod report;
 mod source;
+mod source_file;
 #[cfg(feature = "import")]
 mod sqlite;
 

@@ -1,10 +1,10 @@
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read as _},
     path::Path,
 };
 
-use super::{SourceFormat, item::Sink, jsonl};
+use super::{SourceFormat, item::Sink, jsonl, source_file::SourceFile};
 use crate::{Error, ErrorKind, Result, Workspace};
 
 /// What the first bytes of every SQLite database are.
@@ -22,11 +22,6 @@ pub(super) fn read(
     let meta = fs::metadata(path).map_err(|e| unreadable(path, e))?;
     if !meta.is_file() {
         return Err(foreign(path, "not a regular file"));
-    }
-    if is_open_here(&meta) {
-        let message =
-            "this process has the file open, perhaps as a database; close it, or import a copy";
-        return Err(Error::new(ErrorKind::InvalidArgument, message).with("path", path.display()));
     }
     let head = head(path).map_err(|e| unreadable(path, e))?;
     let is_sqlite = head.starts_with(SQLITE);
@@ -51,27 +46,9 @@ fn sqlite(path: &Path, _: Option<SourceFormat>, _: Option<&Workspace>, _: &mut S
     Err(Error::new(ErrorKind::Unsupported, message).with("path", path.display()))
 }
 
-/// Whether this process has the file open already. On Unix, closing a file that was opened once more
-/// drops all locks that this process has on it, also those of a database in use.
-#[cfg(unix)]
-fn is_open_here(file: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-
-    // Where there is no such folder, nothing can be told.
-    let Ok(open) = fs::read_dir("/dev/fd") else { return false };
-    open.flatten()
-        .filter_map(|entry| fs::metadata(entry.path()).ok())
-        .any(|open| (open.dev(), open.ino()) == (file.dev(), file.ino()))
-}
-
-#[cfg(not(unix))]
-fn is_open_here(_: &fs::Metadata) -> bool {
-    false
-}
-
 fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    File::open(path)?.take(100).read_to_end(&mut head)?;
+    SourceFile::open(path)?.take(100).read_to_end(&mut head)?;
     Ok(head)
 }
 

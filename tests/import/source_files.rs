@@ -219,6 +219,28 @@ on_every_backend! {
         assert_eq!(report.remarks, ["not read, being of another kind: execution_steps"]);
     }
 
+    /// Closing a file once more must not take the locks of whoever has it open here: a writer that
+    /// held the write lock before holds it after, so that another process is kept out.
+    #[cfg(target_os = "linux")]
+    async fn a_database_that_this_process_has_open_keeps_its_locks(store: Store) {
+        let source = Source::muse();
+        source.run("PRAGMA journal_mode = delete");
+        fill(&source.db, 0, 1);
+        source.run("BEGIN IMMEDIATE");
+        let locks = || {
+            use std::os::unix::fs::MetadataExt as _;
+            let inode = format!(":{} ", fs::metadata(&source.path).unwrap().ino());
+            let all = fs::read_to_string("/proc/locks").unwrap();
+            all.lines().filter(|line| line.contains(&inode)).count()
+        };
+        let before = locks();
+        assert!(before > 0);
+        for _ in 0..2 {
+            import_all(&store, &source.path).await;
+            assert_eq!(locks(), before);
+        }
+    }
+
     async fn databases_that_are_damaged(store: Store) {
         let (_folder, truncated) = damaged(|bytes| bytes.truncate(bytes.len() / 2));
         let (_folder2, smashed) = damaged(|bytes| {

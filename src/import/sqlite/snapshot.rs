@@ -9,7 +9,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{Error, ErrorKind, Result, import::source::unreadable};
+use crate::{
+    Error, ErrorKind, Result,
+    import::{source::unreadable, source_file::SourceFile},
+};
 
 /// How often, and how far apart, a copy is tried while a program writes.
 const TRIES: usize = 50;
@@ -92,7 +95,7 @@ impl State {
 
 /// The first bytes of a file, if it is there.
 fn head(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
-    let Some(file) = if_there(File::open(path))? else { return Ok(None) };
+    let Some(file) = if_there(SourceFile::open(path))? else { return Ok(None) };
     let mut head = Vec::new();
     file.take(bytes).read_to_end(&mut head)?;
     Ok(Some(head))
@@ -113,7 +116,7 @@ fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// Copies a file's content, or removes the copy of one that is not there. Its permissions are not
 /// copied: the copy is written to when its log is folded in.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    match if_there(File::open(from))? {
+    match if_there(SourceFile::open(from))? {
         Some(mut file) => io::copy(&mut file, &mut File::create(to)?).map(drop),
         None => if_there(fs::remove_file(to)).map(drop),
     }
