@@ -11,6 +11,312 @@ macro_rules! __memkeep_clauses {
                 "Turns of one timestamp are in the order in which they were recorded.";
             sessions reopen turn_order_02 "TURN-ORDER-02" turns::clock_steps_back
                 "Turns are in the order in which they were recorded when the clock steps back, also after reopening.";
+            sessions fresh turn_order_03 "TURN-ORDER-03" turns::given_times
+                "Turns are in the order in which they were recorded, whatever times the caller gives.";
+            sessions fresh turn_order_04 "TURN-ORDER-04" turns::newest_first
+                "A listing of turns from the newest is that from the oldest turned round.";
+            sessions fresh turn_index_01 "TURN-INDEX-01" turns::indexes_are_dense
+                "Turns have the indexes 0, 1, 2 … of their session, apart from other sessions and from steps.";
+            sessions fresh turn_index_02 "TURN-INDEX-02" turns::refused_turns_take_no_index
+                "A turn that is refused, or recorded before, takes no index.";
+            sessions fresh turn_index_03 "TURN-INDEX-03" turns::deleted_indexes_stay_unused
+                "The index of a deleted turn is never used again, and the others keep theirs.";
+            sessions reopen turn_index_04 "TURN-INDEX-04" turns::deleted_indexes_stay_unused_after_reopening
+                "The index of a deleted turn is never used again, also after reopening.";
+            sessions fresh turn_delete_01 "TURN-DELETE-01" turns::same_id_again
+                "A deleted turn is gone; its id may be given to a new turn, which has nothing of the old one.";
+            sessions fresh turn_last_01 "TURN-LAST-01" turns::last_n
+                "The last n turns are the newest ones, in order; all if there are fewer.";
+            sessions fresh turn_tag_01 "TURN-TAG-01" turns::tag_names_are_data
+                "Any text is the name of a tag, compared exactly.";
+            sessions fresh turn_tag_02 "TURN-TAG-02" turns::tags_change_alone
+                "Tagging, untagging and setting the embedding change nothing else of a turn.";
+            sessions fresh step_order_01 "STEP-ORDER-01" steps::clock_stands_and_steps_back
+                "Steps are in the order in which they were recorded when the clock stands still or steps back.";
+            sessions reopen step_order_02 "STEP-ORDER-02" steps::order_after_reopening
+                "Steps are in the order in which they were recorded, and go on counting, after reopening.";
+            sessions fresh step_index_01 "STEP-INDEX-01" steps::indexes_are_their_own
+                "Steps have the indexes 0, 1, 2 … of their session, apart from its turns.";
+            sessions fresh step_read_01 "STEP-READ-01" steps::come_back_whole
+                "A step comes back as it was recorded, by id and in the listing.";
+            sessions fresh session_total_01 "SESSION-TOTAL-01" sessions::totals_are_current
+                "Counts, total tokens and next indexes of a session are current after every commit.";
+            sessions reopen session_total_02 "SESSION-TOTAL-02" sessions::totals_after_reopening
+                "Counts, total tokens and next indexes of a session are the same after reopening.";
+            sessions fresh session_active_01 "SESSION-ACTIVE-01" sessions::last_active_is_the_latest
+                "last_active is the latest of the start and of all turns and steps there ever were.";
+            sessions fresh session_prompt_01 "SESSION-PROMPT-01" sessions::first_prompt_by_position
+                "The first prompt is the first turn of the role user by position, and absent without one.";
+            sessions fresh session_prompt_02 "SESSION-PROMPT-02" sessions::first_prompt_is_cut
+                "The first prompt is cut at 256 characters.";
+            sessions fresh session_prompt_03 "SESSION-PROMPT-03" sessions::first_prompt_follows_deletions
+                "The first prompt is that of the turns which are there now.";
+            sessions fresh session_prompt_04 "SESSION-PROMPT-04" sessions::first_prompt_with_nul
+                "U+0000 in a first prompt is a character like any other.";
+            sessions fresh session_prompt_05 "SESSION-PROMPT-05" sessions::first_prompt_only_in_reads
+                "The first prompt is in reads of sessions, not in outcomes and scanned records.";
+            sessions fresh session_list_01 "SESSION-LIST-01" sessions::listed_by_start
+                "Sessions by started_at come newest first, ties by insertion, of one workspace or all.";
+            sessions fresh session_list_02 "SESSION-LIST-02" sessions::listed_by_activity
+                "Sessions by last_active come newest first, ties by insertion, of one workspace or all.";
+            sessions fresh session_list_03 "SESSION-LIST-03" sessions::new_activity_moves_up
+                "A new turn or step moves its session up by last_active, not by started_at.";
+            sessions fresh session_list_04 "SESSION-LIST-04" sessions::default_limits
+                "Sessions, turns and steps are listed 20 at a time if no limit is given.";
+            sessions fresh session_end_01 "SESSION-END-01" sessions::first_end_stays
+                "A session that has ended keeps its first end until it is resumed.";
+            sessions fresh session_summary_01 "SESSION-SUMMARY-01" sessions::summary_changes_alone
+                "Setting or removing a summary changes nothing else of a session, open or ended.";
+            sessions fresh session_unknown_01 "SESSION-UNKNOWN-01" sessions::lists_of_unknown_sessions
+                "The turns and steps of a session that is not in scope are NotFound, not an empty list.";
+            sessions fresh session_delete_01 "SESSION-DELETE-01" deletion::leaves_no_record
+                "Deleting a session deletes its turns, steps and tags, and counts them.";
+            sessions fresh session_delete_02 "SESSION-DELETE-02" deletion::leaves_nothing_to_find
+                "Nothing of a deleted session is found or recalled.";
+            sessions reopen session_delete_03 "SESSION-DELETE-03" deletion::leaves_nothing_after_reopening
+                "Nothing of a deleted session is there after reopening.";
+            sessions fresh session_delete_04 "SESSION-DELETE-04" deletion::same_id_again
+                "A new session under the id of a deleted one has nothing of it, and counts from 0.";
+            sessions fresh page_change_01 "PAGE-CHANGE-01" paging::started_change
+                "Pages of sessions by started_at neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            sessions fresh page_change_02 "PAGE-CHANGE-02" paging::active_change
+                "Pages of sessions by last_active neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            sessions fresh page_change_03 "PAGE-CHANGE-03" paging::turns_change
+                "Pages of turns neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            sessions fresh page_change_04 "PAGE-CHANGE-04" paging::newest_turns_change
+                "Pages of turns from the newest neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            sessions fresh page_change_05 "PAGE-CHANGE-05" paging::steps_change
+                "Pages of steps neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            episodic fresh page_change_06 "PAGE-CHANGE-06" paging::episodes_change
+                "Pages of episodes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            episodic fresh page_change_07 "PAGE-CHANGE-07" paging::open_episodes_change
+                "Pages of open episodes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            reflective fresh page_change_08 "PAGE-CHANGE-08" paging::notes_change
+                "Pages of notes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            reflective fresh page_change_09 "PAGE-CHANGE-09" paging::states_change
+                "Pages of state entries neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            reflective fresh page_change_10 "PAGE-CHANGE-10" paging::audit_change
+                "Pages of a workspace's audit log neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            reflective fresh page_change_11 "PAGE-CHANGE-11" paging::all_audit_change
+                "Pages of all audit logs neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            sessions fresh page_change_12 "PAGE-CHANGE-12" paging::scanned_sessions_change
+                "Pages of scanned sessions, turns and steps neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            episodic fresh page_change_13 "PAGE-CHANGE-13" paging::scanned_episodes_change
+                "Pages of scanned episodes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            reflective fresh page_change_14 "PAGE-CHANGE-14" paging::scanned_reflections_change
+                "Pages of scanned notes, state slots and audit records neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            sessions fresh page_scope_01 "PAGE-SCOPE-01" paging::started_scope
+                "Pages of sessions by started_at of one workspace hold its rows only, and neither skip nor repeat one.";
+            sessions fresh page_scope_02 "PAGE-SCOPE-02" paging::active_scope
+                "Pages of sessions by last_active of one workspace hold its rows only, and neither skip nor repeat one.";
+            episodic fresh page_scope_03 "PAGE-SCOPE-03" paging::episodes_scope
+                "Pages of episodes of one workspace hold its rows only, and neither skip nor repeat one.";
+            episodic fresh page_scope_04 "PAGE-SCOPE-04" paging::open_episodes_scope
+                "Pages of open episodes of one workspace hold its rows only, and neither skip nor repeat one.";
+            reflective fresh page_scope_05 "PAGE-SCOPE-05" paging::notes_scope
+                "Pages of notes of one workspace hold its rows only, and neither skip nor repeat one.";
+            reflective fresh page_scope_06 "PAGE-SCOPE-06" paging::states_scope
+                "Pages of state entries of one workspace hold its rows only, and neither skip nor repeat one.";
+            sessions fresh page_scope_07 "PAGE-SCOPE-07" paging::scanned_sessions_scope
+                "Pages of scanned sessions, turns and steps of one workspace hold its rows only, and neither skip nor repeat one.";
+            episodic fresh page_scope_08 "PAGE-SCOPE-08" paging::scanned_episodes_scope
+                "Pages of scanned episodes of one workspace hold its rows only, and neither skip nor repeat one.";
+            reflective fresh page_scope_09 "PAGE-SCOPE-09" paging::scanned_reflections_scope
+                "Pages of scanned notes, state slots and audit records of one workspace hold its rows only, and neither skip nor repeat one.";
+            sessions fresh page_limit_01 "PAGE-LIMIT-01" paging::started_limits
+                "A page of sessions by started_at holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions fresh page_limit_02 "PAGE-LIMIT-02" paging::active_limits
+                "A page of sessions by last_active holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions fresh page_limit_03 "PAGE-LIMIT-03" paging::turns_limits
+                "A page of turns holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions fresh page_limit_04 "PAGE-LIMIT-04" paging::newest_turns_limits
+                "A page of turns from the newest holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions fresh page_limit_05 "PAGE-LIMIT-05" paging::steps_limits
+                "A page of steps holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            episodic fresh page_limit_06 "PAGE-LIMIT-06" paging::episodes_limits
+                "A page of episodes holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            reflective fresh page_limit_07 "PAGE-LIMIT-07" paging::notes_limits
+                "A page of notes holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            reflective fresh page_limit_08 "PAGE-LIMIT-08" paging::states_limits
+                "A page of state entries holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            reflective fresh page_limit_09 "PAGE-LIMIT-09" paging::audit_limits
+                "A page of a workspace's audit log holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            reflective fresh page_limit_10 "PAGE-LIMIT-10" paging::all_audit_limits
+                "A page of all audit logs holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions fresh page_limit_11 "PAGE-LIMIT-11" paging::scanned_turns_limits
+                "A page of scanned turns holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            episodic fresh page_limit_12 "PAGE-LIMIT-12" paging::scanned_episodes_limits
+                "A page of scanned episodes holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            reflective fresh page_limit_13 "PAGE-LIMIT-13" paging::scanned_notes_limits
+                "A page of scanned notes holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions reopen page_reopen_01 "PAGE-REOPEN-01" paging::sessions_reopened
+                "A cursor of sessions, turns and steps goes on where it stood after reopening.";
+            episodic reopen page_reopen_02 "PAGE-REOPEN-02" paging::episodes_reopened
+                "A cursor of episodes goes on where it stood after reopening.";
+            reflective reopen page_reopen_03 "PAGE-REOPEN-03" paging::reflective_reopened
+                "A cursor of notes, state and audit goes on where it stood after reopening.";
+            sessions fresh page_cursor_01 "PAGE-CURSOR-01" paging::sessions_foreign
+                "Listings of sessions, turns and steps refuse a cursor of another kind of listing as InvalidArgument.";
+            episodic fresh page_cursor_02 "PAGE-CURSOR-02" paging::episodes_foreign
+                "Listings of episodes refuse a cursor of another kind of listing as InvalidArgument.";
+            reflective fresh page_cursor_03 "PAGE-CURSOR-03" paging::reflective_foreign
+                "Listings of notes, state and audit refuse a cursor of another kind of listing as InvalidArgument.";
+            sessions fresh scope_session_01 "SCOPE-SESSION-01" scope::sessions_by_id
+                "A session, turn or step of another workspace is not there by id, and its lists are NotFound.";
+            sessions fresh scope_session_02 "SCOPE-SESSION-02" scope::session_lists
+                "Sessions, turns and steps are listed of exactly the workspace asked for.";
+            sessions fresh scope_session_03 "SCOPE-SESSION-03" scope::turns_found
+                "Turns are found and recalled of exactly the workspace asked for.";
+            sessions fresh scope_session_04 "SCOPE-SESSION-04" scope::sessions_inherit
+                "Turns and steps are of the workspace of their session; a session without one is of default.";
+            episodic fresh scope_episode_01 "SCOPE-EPISODE-01" scope::episodes_by_id
+                "An episode of another workspace is not there by id.";
+            episodic fresh scope_episode_02 "SCOPE-EPISODE-02" scope::episode_lists
+                "Episodes are listed of exactly the workspace asked for.";
+            episodic fresh scope_episode_03 "SCOPE-EPISODE-03" scope::episodes_recalled
+                "Episodes are recalled of exactly the workspace asked for.";
+            reflective fresh scope_note_01 "SCOPE-NOTE-01" scope::notes
+                "Notes are read and listed of exactly the workspace asked for.";
+            reflective fresh scope_note_02 "SCOPE-NOTE-02" scope::notes_recalled
+                "Notes are recalled of exactly the workspace asked for.";
+            all fresh scope_note_03 "SCOPE-NOTE-03" scope::notes_inherit
+                "A note without a workspace is of that of its sources, which must all be of one.";
+            reflective fresh scope_state_01 "SCOPE-STATE-01" scope::states
+                "State is read and listed of exactly the workspace asked for.";
+            reflective fresh scope_audit_01 "SCOPE-AUDIT-01" scope::audits
+                "Each workspace has an audit chain of its own.";
+            sessions fresh scope_count_01 "SCOPE-COUNT-01" scope::sessions_counted
+                "Stats, workspaces and scans tell sessions, turns and steps of similar workspaces apart.";
+            episodic fresh scope_count_02 "SCOPE-COUNT-02" scope::episodes_counted
+                "Stats, workspaces and scans tell episodes of similar workspaces apart.";
+            reflective fresh scope_count_03 "SCOPE-COUNT-03" scope::reflections_counted
+                "Stats, workspaces and scans tell notes, state and audit of similar workspaces apart.";
+            sessions fresh scope_count_04 "SCOPE-COUNT-04" scope::emptied_workspaces
+                "A workspace without records is not among the workspaces.";
+            episodic fresh recall_episode_01 "RECALL-EPISODE-01" recall_exact::episodes::through_a_history
+                "Recall of episodes gives the ids, order and score bits of the shared scorer at every moment of a long history.";
+            episodic reopen recall_episode_02 "RECALL-EPISODE-02" recall_exact::episodes::after_reopening
+                "Recall of episodes gives the ids, order and score bits of the shared scorer after reopening.";
+            episodic fresh recall_episode_03 "RECALL-EPISODE-03" recall_exact::episodes::over_many
+                "Recall of episodes is exact over more records than any block or set of candidates holds.";
+            episodic fresh recall_episode_04 "RECALL-EPISODE-04" recall_exact::episodes::ties
+                "Recalled episodes of one score come newest first, then by insertion; k cuts that order.";
+            episodic fresh recall_episode_05 "RECALL-EPISODE-05" recall_exact::episodes::statistics_are_their_own
+                "What other workspaces hold changes no score of recalled episodes.";
+            episodic fresh recall_episode_06 "RECALL-EPISODE-06" recall_exact::episodes::filters_change_no_score
+                "Filters choose among recalled episodes and change no score.";
+            episodic fresh recall_episode_07 "RECALL-EPISODE-07" recall_exact::episodes::filters_before_the_limit
+                "Filters of recalled episodes apply before the limit.";
+            sessions fresh recall_turn_01 "RECALL-TURN-01" recall_exact::turns::through_a_history
+                "Recall of turns gives the ids, order and score bits of the shared scorer at every moment of a long history.";
+            sessions reopen recall_turn_02 "RECALL-TURN-02" recall_exact::turns::after_reopening
+                "Recall of turns gives the ids, order and score bits of the shared scorer after reopening.";
+            sessions fresh recall_turn_03 "RECALL-TURN-03" recall_exact::turns::over_many
+                "Recall of turns is exact over more records than any block or set of candidates holds.";
+            sessions fresh recall_turn_04 "RECALL-TURN-04" recall_exact::turns::ties
+                "Recalled turns of one score come newest first, then by insertion; k cuts that order.";
+            sessions fresh recall_turn_05 "RECALL-TURN-05" recall_exact::turns::statistics_are_their_own
+                "What other workspaces hold changes no score of recalled turns.";
+            sessions fresh recall_turn_06 "RECALL-TURN-06" recall_exact::turns::filters_change_no_score
+                "Filters choose among recalled turns and change no score.";
+            sessions fresh recall_turn_07 "RECALL-TURN-07" recall_exact::turns::filters_before_the_limit
+                "Filters of recalled turns apply before the limit.";
+            reflective fresh recall_note_01 "RECALL-NOTE-01" recall_exact::notes::through_a_history
+                "Recall of notes gives the ids, order and score bits of the shared scorer at every moment of a long history.";
+            reflective reopen recall_note_02 "RECALL-NOTE-02" recall_exact::notes::after_reopening
+                "Recall of notes gives the ids, order and score bits of the shared scorer after reopening.";
+            reflective fresh recall_note_03 "RECALL-NOTE-03" recall_exact::notes::over_many
+                "Recall of notes is exact over more records than any block or set of candidates holds.";
+            reflective fresh recall_note_04 "RECALL-NOTE-04" recall_exact::notes::ties
+                "Recalled notes of one score come newest first, then by insertion; k cuts that order.";
+            reflective fresh recall_note_05 "RECALL-NOTE-05" recall_exact::notes::statistics_are_their_own
+                "What other workspaces hold changes no score of recalled notes.";
+            reflective fresh recall_note_06 "RECALL-NOTE-06" recall_exact::notes::filters_change_no_score
+                "Filters choose among recalled notes and change no score.";
+            reflective fresh recall_note_07 "RECALL-NOTE-07" recall_exact::notes::filters_before_the_limit
+                "Filters of recalled notes apply before the limit.";
+            sessions fresh recall_turn_08 "RECALL-TURN-08" recall_exact::tag_filter
+                "The tag filter of recalled turns is a name, compared exactly.";
+            episodic fresh ask_episode_01 "ASK-EPISODE-01" recall_text::episodes::no_syntax
+                "Any text is a question to episodes: nothing in it is syntax or an error.";
+            episodic fresh ask_episode_02 "ASK-EPISODE-02" recall_text::episodes::nothing_asked
+                "A question without a word, or of unknown words, recalls no episodes.";
+            episodic fresh ask_episode_03 "ASK-EPISODE-03" recall_text::episodes::model_names
+                "A name such as gpt-4o is a word to recall of episodes.";
+            episodic fresh ask_episode_04 "ASK-EPISODE-04" recall_text::episodes::one_word_is_enough
+                "One shared word is enough to recall episodes.";
+            episodic fresh ask_episode_05 "ASK-EPISODE-05" recall_text::episodes::scripts_without_spaces
+                "Recall of episodes finds words in scripts without spaces.";
+            episodic fresh ask_episode_06 "ASK-EPISODE-06" recall_text::episodes::identifiers
+                "Recall of episodes finds snake_case and camelCase names whole and in parts.";
+            episodic fresh ask_episode_07 "ASK-EPISODE-07" recall_text::episodes::case_and_accents
+                "Case and accents of any script make no difference to recall of episodes.";
+            episodic fresh ask_episode_08 "ASK-EPISODE-08" recall_text::episodes::symbols_and_numbers
+                "Recall of episodes finds numbers, inflected words and names such as C++.";
+            episodic fresh ask_episode_09 "ASK-EPISODE-09" recall_text::episodes::behind_a_nul
+                "Recall of episodes finds what stands behind U+0000.";
+            episodic fresh ask_episode_10 "ASK-EPISODE-10" recall_text::episodes::two_megabytes
+                "Recall finds the first and the last word of episodes of 2 MB of unique words.";
+            sessions fresh ask_turn_01 "ASK-TURN-01" recall_text::turns::no_syntax
+                "Any text is a question to turns: nothing in it is syntax or an error.";
+            sessions fresh ask_turn_02 "ASK-TURN-02" recall_text::turns::nothing_asked
+                "A question without a word, or of unknown words, recalls no turns.";
+            sessions fresh ask_turn_03 "ASK-TURN-03" recall_text::turns::model_names
+                "A name such as gpt-4o is a word to recall of turns.";
+            sessions fresh ask_turn_04 "ASK-TURN-04" recall_text::turns::one_word_is_enough
+                "One shared word is enough to recall turns.";
+            sessions fresh ask_turn_05 "ASK-TURN-05" recall_text::turns::scripts_without_spaces
+                "Recall of turns finds words in scripts without spaces.";
+            sessions fresh ask_turn_06 "ASK-TURN-06" recall_text::turns::identifiers
+                "Recall of turns finds snake_case and camelCase names whole and in parts.";
+            sessions fresh ask_turn_07 "ASK-TURN-07" recall_text::turns::case_and_accents
+                "Case and accents of any script make no difference to recall of turns.";
+            sessions fresh ask_turn_08 "ASK-TURN-08" recall_text::turns::symbols_and_numbers
+                "Recall of turns finds numbers, inflected words and names such as C++.";
+            sessions fresh ask_turn_09 "ASK-TURN-09" recall_text::turns::behind_a_nul
+                "Recall of turns finds what stands behind U+0000.";
+            sessions fresh ask_turn_10 "ASK-TURN-10" recall_text::turns::two_megabytes
+                "Recall finds the first and the last word of turns of 2 MB of unique words.";
+            reflective fresh ask_note_01 "ASK-NOTE-01" recall_text::notes::no_syntax
+                "Any text is a question to notes: nothing in it is syntax or an error.";
+            reflective fresh ask_note_02 "ASK-NOTE-02" recall_text::notes::nothing_asked
+                "A question without a word, or of unknown words, recalls no notes.";
+            reflective fresh ask_note_03 "ASK-NOTE-03" recall_text::notes::model_names
+                "A name such as gpt-4o is a word to recall of notes.";
+            reflective fresh ask_note_04 "ASK-NOTE-04" recall_text::notes::one_word_is_enough
+                "One shared word is enough to recall notes.";
+            reflective fresh ask_note_05 "ASK-NOTE-05" recall_text::notes::scripts_without_spaces
+                "Recall of notes finds words in scripts without spaces.";
+            reflective fresh ask_note_06 "ASK-NOTE-06" recall_text::notes::identifiers
+                "Recall of notes finds snake_case and camelCase names whole and in parts.";
+            reflective fresh ask_note_07 "ASK-NOTE-07" recall_text::notes::case_and_accents
+                "Case and accents of any script make no difference to recall of notes.";
+            reflective fresh ask_note_08 "ASK-NOTE-08" recall_text::notes::symbols_and_numbers
+                "Recall of notes finds numbers, inflected words and names such as C++.";
+            reflective fresh ask_note_09 "ASK-NOTE-09" recall_text::notes::behind_a_nul
+                "Recall of notes finds what stands behind U+0000.";
+            reflective fresh ask_note_10 "ASK-NOTE-10" recall_text::notes::two_megabytes
+                "Recall finds the first and the last word of notes of 2 MB of unique words.";
+            sessions fresh find_text_01 "FIND-TEXT-01" find::wildcards_are_letters
+                "Find takes every character literally: there are no wildcards.";
+            sessions fresh find_text_02 "FIND-TEXT-02" find::inside_of_words
+                "Find looks inside of words, and takes spaces literally.";
+            sessions fresh find_text_03 "FIND-TEXT-03" find::case_is_folded
+                "Find folds the case of every script, and not its accents.";
+            sessions fresh find_text_04 "FIND-TEXT-04" find::nul_is_a_letter
+                "Find looks for U+0000 and behind it.";
+            sessions fresh find_text_05 "FIND-TEXT-05" find::newest_first
+                "Turns found come newest first, ties by insertion.";
+            sessions fresh find_text_06 "FIND-TEXT-06" find::at_most_limit
+                "Find gives the newest limit turns, 10 if no limit is given.";
+            sessions fresh find_text_07 "FIND-TEXT-07" find::of_a_role
+                "Find of a role gives turns of exactly this role, up to the limit.";
+            sessions fresh find_text_08 "FIND-TEXT-08" find::what_is_there_now
+                "Find gives what is there now: a deleted turn is not, one put back is.";
+            sessions fresh find_text_09 "FIND-TEXT-09" find::empty_is_refused
+                "Finding an empty text is InvalidArgument.";
+            sessions fresh find_text_10 "FIND-TEXT-10" find::long_texts
+                "Find takes texts of any length.";
             any fresh model_program_01 "MODEL-PROGRAM-01" programs::of_commits_and_reads
                 "Any program of commits and reads, refused ones and retries included, gives the answers of the reference model.";
             any reopen model_program_02 "MODEL-PROGRAM-02" programs::with_reopening
@@ -359,6 +665,8 @@ macro_rules! __memkeep_clauses {
                 "A feed tells the receipts of this handle's commits from its subscription on, in commit order, and no refusals.";
             sessions fresh feed_order_02 "FEED-ORDER-02" feed::commits_in_order_of_many
                 "A feed tells the commits of many writers in commit order.";
+            any second_handle feed_handle_01 "FEED-HANDLE-01" feed::own_commits_only
+                "A feed tells the commits of its handle and not those of others.";
             any fresh feed_missed_01 "FEED-MISSED-01" feed::slow_subscribers
                 "A slow subscriber is told how many commits it missed.";
             any fresh feed_end_01 "FEED-END-01" feed::the_end

@@ -47,6 +47,10 @@ macro_rules! query {
 
 query! {
     /// Every record of a kind, in order of insertion.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-12`, `PAGE-CHANGE-13`, `PAGE-CHANGE-14`), also those of
+    /// one workspace (`PAGE-SCOPE-07`, `PAGE-SCOPE-08`, `PAGE-SCOPE-09`). Limits: `PAGE-LIMIT-11`,
+    /// `PAGE-LIMIT-12`, `PAGE-LIMIT-13`.
     Scan {
         /// The kind.
         kind: RecordKind,
@@ -62,6 +66,10 @@ query! {
 
 query! {
     /// Episodes by `created_at`, then insertion.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-06`, `PAGE-CHANGE-07`), also those of one workspace
+    /// (`PAGE-SCOPE-03`, `PAGE-SCOPE-04`), and after reopening (`PAGE-REOPEN-02`). Limits:
+    /// `PAGE-LIMIT-06`. A cursor of another kind of listing is refused (`PAGE-CURSOR-02`).
     ListEpisodes {
         ---
         /// What is seen.
@@ -77,6 +85,9 @@ query! {
 
 query! {
     /// Notes by `created_at`, then insertion.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-08`), also those of one workspace (`PAGE-SCOPE-05`).
+    /// Limits: `PAGE-LIMIT-07`.
     ListNotes {
         ---
         /// What is seen.
@@ -99,7 +110,13 @@ pub enum SessionOrder {
 }
 
 query! {
-    /// Sessions, newest first, ties by insertion.
+    /// Sessions, newest first, ties by insertion; [`DEFAULT_LIMIT`] of them if not told otherwise, as
+    /// with turns and steps (`SESSION-LIST-04`).
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-01`, `PAGE-CHANGE-02`), also those of one workspace
+    /// (`PAGE-SCOPE-01`, `PAGE-SCOPE-02`), and after reopening (`PAGE-REOPEN-01`). Limits:
+    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`. A cursor of another kind of listing is refused
+    /// (`PAGE-CURSOR-01`).
     ListSessions {
         ---
         /// What is seen.
@@ -115,6 +132,9 @@ query! {
 
 query! {
     /// Turns of a session by index. An unknown session is `NotFound`.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-03`, `PAGE-CHANGE-04`). Limits: `PAGE-LIMIT-03`,
+    /// `PAGE-LIMIT-04`.
     ListTurns {
         /// The session.
         session: SessionId,
@@ -132,6 +152,8 @@ query! {
 
 query! {
     /// Steps of a session by index. An unknown session is `NotFound`.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-05`). Limits: `PAGE-LIMIT-05`.
     ListSteps {
         /// The session.
         session: SessionId,
@@ -147,6 +169,10 @@ query! {
 
 query! {
     /// State entries by workspace, then key, both bytewise. Expired entries are not there.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-09`), also those of one workspace (`PAGE-SCOPE-06`), and
+    /// after reopening (`PAGE-REOPEN-03`). Limits: `PAGE-LIMIT-08`. A cursor of another kind of listing
+    /// is refused (`PAGE-CURSOR-03`).
     ListStates {
         ---
         /// What is seen.
@@ -162,6 +188,9 @@ query! {
 
 query! {
     /// Audit records by seq; over all workspaces, by workspace, then seq.
+    ///
+    /// Pages hold under change (`PAGE-CHANGE-10`, `PAGE-CHANGE-11`). Limits: `PAGE-LIMIT-09`,
+    /// `PAGE-LIMIT-10`.
     ListAudit {
         ---
         /// What is seen.
@@ -174,8 +203,14 @@ query! {
 }
 
 query! {
-    /// Turns whose content has `text` in it: a literal substring without wildcards, case-folded.
-    /// Newest first, ties by insertion. An empty text is `InvalidArgument`.
+    /// Turns whose content has `text` in it.
+    ///
+    /// - A literal substring (`FIND-TEXT-02`) without wildcards (`FIND-TEXT-01`), of any length
+    ///   (`FIND-TEXT-10`), U+0000 being a character (`FIND-TEXT-04`); any text (`HOSTILE-FIND-01`).
+    /// - Case is folded, accents are not (`FIND-TEXT-03`).
+    /// - Newest first, ties by insertion (`FIND-TEXT-05`), at most `limit` (`FIND-TEXT-06`) of the role
+    ///   (`FIND-TEXT-07`); what is there now (`FIND-TEXT-08`).
+    /// - An empty text is `InvalidArgument` (`FIND-TEXT-09`).
     FindTurns {
         /// What is sought.
         text: String,
@@ -190,8 +225,29 @@ query! {
 }
 
 query! {
-    /// A question to memory: any text, no syntax. What it returns is ranked, best first; ties by
-    /// `created_at`, newest first, then insertion. Filters apply before `k`.
+    /// A question to memory.
+    ///
+    /// The clauses of each rule are those of episodes, turns and notes.
+    ///
+    /// - Ids, order and score bits are those of [`recall::Ranker`](crate::recall::Ranker) over the
+    ///   records in order of insertion, after any history (`RECALL-EPISODE-01`, `RECALL-TURN-01`,
+    ///   `RECALL-NOTE-01`), after reopening (`RECALL-EPISODE-02`, `RECALL-TURN-02`, `RECALL-NOTE-02`)
+    ///   and over many records (`RECALL-EPISODE-03`, `RECALL-TURN-03`, `RECALL-NOTE-03`).
+    /// - Best first; ties by `created_at`, newest first, then insertion (`RECALL-EPISODE-04`,
+    ///   `RECALL-TURN-04`, `RECALL-NOTE-04`).
+    /// - Other workspaces change no score (`RECALL-EPISODE-05`, `RECALL-TURN-05`, `RECALL-NOTE-05`), and
+    ///   filters neither (`RECALL-EPISODE-06`, `RECALL-TURN-06`, `RECALL-NOTE-06`). Filters apply before
+    ///   `k` (`RECALL-EPISODE-07`, `RECALL-TURN-07`, `RECALL-NOTE-07`); a tag is a name
+    ///   (`RECALL-TURN-08`).
+    /// - Any text is a question; nothing in it is syntax (`ASK-EPISODE-01`, `ASK-TURN-01`,
+    ///   `ASK-NOTE-01`, `HOSTILE-QUERY-01`, `HOSTILE-QUERY-02`, `HOSTILE-QUERY-03`). Without a known word nothing answers (`ASK-EPISODE-02`, `ASK-TURN-02`,
+    ///   `ASK-NOTE-02`); one is enough (`ASK-EPISODE-04`, `ASK-TURN-04`, `ASK-NOTE-04`).
+    /// - Words are: names such as `gpt-4o` (`ASK-EPISODE-03`, `ASK-TURN-03`, `ASK-NOTE-03`), words in
+    ///   scripts without spaces (`ASK-EPISODE-05`, `ASK-TURN-05`, `ASK-NOTE-05`), parts of identifiers
+    ///   (`ASK-EPISODE-06`, `ASK-TURN-06`, `ASK-NOTE-06`), in any case and without accents
+    ///   (`ASK-EPISODE-07`, `ASK-TURN-07`, `ASK-NOTE-07`), numbers and `C++` (`ASK-EPISODE-08`,
+    ///   `ASK-TURN-08`, `ASK-NOTE-08`), and what stands behind U+0000 (`ASK-EPISODE-09`, `ASK-TURN-09`,
+    ///   `ASK-NOTE-09`) or in 2 MB of text (`ASK-EPISODE-10`, `ASK-TURN-10`, `ASK-NOTE-10`).
     RecallQuery {
         /// The question.
         text: String,

@@ -92,6 +92,11 @@ impl From<&Workspace> for Workspace {
 }
 
 /// What a read sees: everything, or one workspace. A record of another workspace is not found.
+///
+/// - By id: `SCOPE-SESSION-01`, `SCOPE-EPISODE-01`, `SCOPE-NOTE-01`, `SCOPE-STATE-01`.
+/// - In lists: `SCOPE-SESSION-02`, `SCOPE-EPISODE-02`, `SCOPE-AUDIT-01`.
+/// - In recall and find: `SCOPE-SESSION-03`, `SCOPE-EPISODE-03`, `SCOPE-NOTE-02`.
+/// - In stats, workspaces and scans: `SCOPE-COUNT-01`, `SCOPE-COUNT-02`, `SCOPE-COUNT-03`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// All workspaces.

@@ -16,14 +16,15 @@ use crate::{
 ///   can be added again, and nothing of the old one comes back (`EPISODE-ADD-02`).
 #[async_trait]
 pub trait EpisodicBackend: Backend {
-    /// The episode `id`, if it is in scope.
+    /// The episode `id`, if it is in scope (`SCOPE-EPISODE-01`).
     async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>>;
 
     /// Episodes by `created_at`, then insertion (`EPISODE-ORDER-01`); a change leaves an episode in
     /// its place (`EPISODE-ORDER-02`). The filter `open` applies before the limit (`EPISODE-OPEN-01`).
     async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>>;
 
-    /// The episodes that fit a question best. See [`RecallQuery`].
+    /// The episodes that fit a question best: the ids and scores of the shared scorer
+    /// (`RECALL-EPISODE-01`). See [`RecallQuery`] for every rule.
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
         search::recall(self, query).await
     }
