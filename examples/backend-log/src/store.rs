@@ -59,7 +59,11 @@ impl Backend for LogStore {
 
     async fn close(&self) -> Result<()> {
         let shared = self.0.clone();
-        blocking("close", move || Ok(shared.close())).await
+        blocking("close", move || {
+            shared.close();
+            Ok(())
+        })
+        .await
     }
 
     async fn compact(&self) -> Result<()> {
@@ -196,9 +200,10 @@ impl ReflectiveStore for LogStore {
         self.read(|tables| {
             let rows = tables.seen(&list.scope).map(|(_, record): (_, &AuditRecord)| {
                 let workspace = record.workspace.as_str().to_owned();
-                let position = match of_one {
-                    true => Position::Index(record.seq),
-                    false => Position::Key(workspace, record.seq.to_be_bytes().to_vec()),
+                let position = if of_one {
+                    Position::Index(record.seq)
+                } else {
+                    Position::Key(workspace, record.seq.to_be_bytes().to_vec())
                 };
                 (record, position)
             });

@@ -89,14 +89,14 @@ impl Tables {
             Change::DeleteWorkspace(workspace) => {
                 let rows = self.rows.values().map(|(record, _)| record);
                 let gone = rows.filter(|record| *record.workspace() == workspace);
-                self.remove_all(gone.map(name).collect());
+                self.remove_all(&gone.map(name).collect::<Vec<_>>());
             }
             Change::DeleteSession(id) => {
                 let turns = self.placed(id.as_str()).map(|(_, turn): (_, &Turn)| &turn.id);
                 let turns = turns.map(|id| named(RecordKind::Turn, id.as_str()));
                 let steps = self.placed(id.as_str()).map(|(_, step): (_, &Step)| &step.id);
                 let steps = steps.map(|id| named(RecordKind::Step, id.as_str()));
-                self.remove_all(turns.chain(steps).collect());
+                self.remove_all(&turns.chain(steps).collect::<Vec<_>>());
                 self.remove(&named(RecordKind::Session, id.as_str()));
             }
             Change::DeleteTurn(id) => self.remove(&named(RecordKind::Turn, id.as_str())),
@@ -130,8 +130,10 @@ impl Tables {
         }
     }
 
-    fn remove_all(&mut self, names: Vec<Name>) {
-        names.iter().for_each(|name| self.remove(name));
+    fn remove_all(&mut self, names: &[Name]) {
+        for name in names {
+            self.remove(name);
+        }
     }
 
     /// Changes that make these tables out of empty ones, each with the number that it is applied at.

@@ -11,31 +11,32 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The lines without what they are indented by.
+fn flush_left<'t>(lines: impl IntoIterator<Item = &'t str>) -> String {
+    lines.into_iter().flat_map(|line| [line.trim(), "\n"]).collect()
+}
+
 /// The blocks of a language in a page.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let page = read(page);
-    let (fence, mut blocks, mut block) = (format!("```{language}"), Vec::new(), None::<String>);
-    for line in page.lines() {
-        match &mut block {
-            None if line == fence => block = Some(String::new()),
-            None => {}
-            Some(_) if line == "```" => blocks.extend(block.take()),
-            Some(text) => *text += &format!("{}\n", line.trim()),
-        }
-    }
-    assert!(block.is_none() && !blocks.is_empty(), "{language} in a page without end");
+    let fence = format!("```{language}\n");
+    let blocks = page.split(&fence).skip(1).map(|rest| {
+        let (block, _) = rest.split_once("\n```").expect("a block ends");
+        flush_left(block.lines())
+    });
+    let blocks: Vec<_> = blocks.collect();
+    assert!(!blocks.is_empty(), "the page shows {language}");
     blocks
 }
 
-/// The sources of both examples, without what the lines are indented by.
+/// The sources of both examples.
 fn sources() -> String {
-    let folders = ["backend-fjall/src", "backend-fjall/tests", "backend-log/src", "backend-log/tests"];
+    let folders =
+        ["backend-fjall/src", "backend-fjall/tests", "backend-log/src", "backend-log/tests"];
     let mut sources = String::new();
     for folder in folders {
         for file in fs::read_dir(root().join("examples").join(folder)).unwrap() {
-            for line in read(file.unwrap().path()).lines() {
-                sources += &format!("{}\n", line.trim());
-            }
+            sources += &flush_left(read(file.unwrap().path()).lines());
         }
     }
     sources
@@ -53,10 +54,7 @@ fn the_code_shown_is_the_code_there() {
 
 #[test]
 fn the_workflow_shown_is_the_file_there() {
-    let file: String = read("docs/conformance-workflow.yml").lines().fold(
-        String::new(),
-        |text, line| text + line.trim() + "\n",
-    );
+    let file = flush_left(read("docs/conformance-workflow.yml").lines());
     assert_eq!(blocks("docs/run-the-suite.md", "yaml"), [file]);
 }
 
