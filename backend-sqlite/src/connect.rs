@@ -5,16 +5,18 @@ use std::{
     fs::{self, OpenOptions},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use memkeep_core::{Error, ErrorKind, Result};
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, config::DbConfig, ffi};
 
 use crate::{
     SqliteConfig, Synchronous,
     error::{failed, file_failed},
+    place::{Identity, Place, identity, resolve, with_suffix},
     schema,
 };
 
@@ -30,8 +32,10 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Where a store is, and how it may be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
-    /// The absolute path; none in memory.
+    /// The absolute path, without links once the store is open; none in memory.
     pub(crate) path: Option<PathBuf>,
+    /// Where the store that is open was found; none in memory.
+    pub(crate) place: Option<Arc<Place>>,
     pub(crate) synchronous: Synchronous,
     busy_timeout: Duration,
     pub(crate) access: Access,
@@ -55,6 +59,7 @@ impl Connector {
         };
         let mut connector = Self {
             path: config.path.as_ref().map(absolute).transpose()?,
+            place: None,
             synchronous: config.synchronous,
             busy_timeout: config.busy_timeout.min(LONGEST_WAIT),
             access: if config.read_only { Access::ReadOnly } else { Access::ReadWrite },
@@ -85,22 +90,24 @@ impl Connector {
     }
 
     fn open_once(&mut self) -> Result<Connection> {
-        let Some(path) = self.path.clone() else {
+        let Some(named) = self.path.clone() else {
             let mut connection = Connection::open_in_memory().map_err(failed)?;
             self.configure(&connection)?;
             schema::migrate(&mut connection, schema::MIGRATIONS)?;
             return Ok(connection);
         };
-        if path.is_dir() {
+        if named.is_dir() {
             return Err(Error::new(ErrorKind::Corrupt, "the path is that of a folder"));
         }
         if self.access == Access::ReadWrite
-            && let Some(folder) = path.parent()
+            && let Some(folder) = named.parent()
         {
             fs::create_dir_all(folder).map_err(|e| file_failed(e, folder))?;
-        } else if !path.exists() {
+        } else if !named.exists() {
             return Err(Error::new(ErrorKind::NotFound, "there is no such file"));
         }
+        let path = resolve(named);
+        self.path = Some(path.clone());
         match self.open_file(&path) {
             Err(error) if is_refused(&error) && self.becomes_immutable(&path, &error)? => {
                 self.open_file(&path)
@@ -110,15 +117,19 @@ impl Connector {
     }
 
     fn open_file(&mut self, path: &Path) -> Result<Connection> {
-        let mut connection = self.connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
+        // The log is asked for first: nobody makes one for a file that is empty.
+        if has_log(path) && fs::metadata(path).is_ok_and(|file| file.len() == 0) {
+            let message = "the file is empty, but there is a store's log beside it";
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
+        if self.access == Access::ReadWrite && has_journal(path) {
+            self.look_at_unfinished(path)?;
+        }
+        let (mut connection, file) = self.connect_to_one(path)?;
         // If the store is refused, closing it must not move into the file what another program
         // left in its log.
         let has_log = self.access == Access::ReadWrite && has_log(path);
-        let keep_log = |keep| {
-            connection
-                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep && has_log)
-                .map_err(failed)
-        };
+        let keep_log = |keep| keep_log(&connection, keep && has_log);
         keep_log(true)?;
         let version = schema::version(&connection)?;
         keep_log(false)?;
@@ -140,7 +151,44 @@ impl Connector {
             }
             self.configure(&connection)?;
         }
+        self.place = Some(Arc::new(Place::new(path, file, self.access, &connection)?));
         Ok(connection)
+    }
+
+    /// A connection that has read nothing yet, and the identity of its file.
+    fn connect_to_one(&self, path: &Path) -> Result<(Connection, Identity)> {
+        loop {
+            let before = identity(path)?;
+            let connection = self.connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
+            // If it was replaced meanwhile, it is not known which of the two was opened.
+            match identity(path)? {
+                Some(file) if before.is_none_or(|before| before == file) => {
+                    return Ok((connection, file));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Refuses a file that is no store but has a transaction that its program did not finish: to
+    /// open it for writing would take that back.
+    fn look_at_unfinished(&self, path: &Path) -> Result<()> {
+        let version = |access| {
+            let connection = Self { access, ..self.clone() }.connect(path, OpenFlags::empty())?;
+            keep_log(&connection, true)?;
+            schema::version(&connection)
+        };
+        // A connection that may not write leaves it, but cannot read either.
+        match version(Access::ReadOnly) {
+            Err(error) if extended_code(&error) == Some(ffi::SQLITE_READONLY_ROLLBACK) => {}
+            _ => return Ok(()),
+        }
+        // Nobody is writing there, so that no lock matters. What is half-written may be unreadable,
+        // which says nothing about whose it is.
+        match version(Access::Immutable) {
+            Err(error) if error.source().is_none() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the store can be read if it is taken to be immutable; if not because of the folder,
@@ -150,7 +198,7 @@ impl Connector {
         if !path.exists() {
             return Err(file_failed(error, path));
         }
-        if has_log(path) {
+        if has_log(path) || has_journal(path) {
             let message = "the folder cannot be written, and the store's log must be read with it";
             return Err(Error::new(ErrorKind::Unavailable, message).caused_by(refused.clone()));
         }
@@ -164,7 +212,11 @@ impl Connector {
             let message = "a store in memory has no second connection";
             return Err(Error::new(ErrorKind::Unsupported, message));
         };
+        // It is not opened where it is gone, and what was opened is not read where it is another.
+        let look = || self.place.as_ref().map_or(Ok(()), |place| place.look().map(drop));
+        look()?;
         let connection = self.connect(path, OpenFlags::empty())?;
+        look()?;
         self.configure(&connection)?;
         connection.pragma_update(None, "query_only", true).map_err(failed)?;
         Ok(connection)
@@ -212,11 +264,26 @@ fn switch_to_wal(connection: &Connection) -> Result<()> {
     Err(Error::new(ErrorKind::Unsupported, message).with("journal_mode", mode))
 }
 
+/// Whether closing the connection leaves the log as it is.
+pub(crate) fn keep_log(connection: &Connection, keep: bool) -> Result<()> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)
+        .map(drop)
+        .map_err(failed)
+}
+
+fn sqlite_error(error: &Error) -> Option<&rusqlite::Error> {
+    error.source().and_then(|source| source.downcast_ref())
+}
+
+fn extended_code(error: &Error) -> Option<std::ffi::c_int> {
+    Some(sqlite_error(error)?.sqlite_error()?.extended_code)
+}
+
 /// Whether SQLite was not let in, or could not make one of its files.
 fn is_refused(error: &Error) -> bool {
-    let source = error.source().and_then(|source| source.downcast_ref::<rusqlite::Error>());
     matches!(
-        source.and_then(rusqlite::Error::sqlite_error_code),
+        sqlite_error(error).and_then(rusqlite::Error::sqlite_error_code),
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
     )
 }
@@ -239,20 +306,15 @@ fn try_to_write_beside(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether there is something in the write-ahead log of the store in `path`.
 fn has_log(path: &Path) -> bool {
-    log_bytes(path) > 0
+    fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
-/// The size of the write-ahead log of the store in `path`. (Only asked for: opening and closing a
-/// file of SQLite's would take away the locks that this process has on it.)
-pub(crate) fn log_bytes(path: &Path) -> u64 {
-    fs::metadata(with_suffix(path, "-wal")).map_or(0, |log| log.len())
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
+/// Whether there is something to take back an unfinished transaction with. A store has it only for
+/// the moment in which its file is made.
+fn has_journal(path: &Path) -> bool {
+    fs::metadata(with_suffix(path, "-journal")).is_ok_and(|journal| journal.len() > 0)
 }
 
 fn immutable_uri(path: &Path) -> Result<String> {

@@ -45,7 +45,7 @@ impl Engine for SqliteEngine {
 
     fn reader(&self) -> Result<SqliteReader> {
         let connection = self.connector.reader()?;
-        Ok(SqliteReader(SqliteView::new(connection, self.connector.path.clone())))
+        Ok(SqliteReader(SqliteView::new(connection, self.connector.place.clone())))
     }
 }
 
@@ -54,11 +54,8 @@ pub struct SqliteReader(SqliteView);
 
 impl Reader for SqliteReader {
     fn snapshot(&mut self, read: &mut dyn FnMut(&mut dyn View) -> Result<()>) -> Result<()> {
-        self.0.run("BEGIN")?;
+        self.0.begin("BEGIN")?;
         let outcome = read(&mut self.0);
-        // After some errors SQLite has ended the transaction itself.
-        let ended =
-            if self.0.connection().is_autocommit() { Ok(()) } else { self.0.run("ROLLBACK") };
-        outcome.and(ended)
+        outcome.and(self.0.rollback())
     }
 }

@@ -50,6 +50,10 @@ fn meaning(error: ffi::Error) -> (ErrorKind, &'static str) {
         ErrorCode::DiskFull => (ErrorKind::StorageFull, "no room is left for the store"),
         ErrorCode::NotADatabase => (ErrorKind::Corrupt, "the file is not an SQLite database"),
         ErrorCode::DatabaseCorrupt => (ErrorKind::Corrupt, "the SQLite database is damaged"),
+        ErrorCode::TooBig => (
+            ErrorKind::InvalidArgument,
+            "a value or a row is larger than SQLite can store: 10^9 bytes",
+        ),
         ErrorCode::CannotOpen => (ErrorKind::Unavailable, "the file cannot be opened"),
         ErrorCode::SystemIoFailure => {
             (ErrorKind::Unavailable, "reading or writing the file failed")
@@ -93,6 +97,7 @@ mod tests {
             (ffi::SQLITE_CORRUPT_VTAB, ErrorKind::Corrupt, false),
             (ffi::SQLITE_NOTADB, ErrorKind::Corrupt, false),
             (ffi::SQLITE_CANTOPEN, ErrorKind::Unavailable, true),
+            (ffi::SQLITE_TOOBIG, ErrorKind::InvalidArgument, false),
             (ffi::SQLITE_CONSTRAINT_UNIQUE, ErrorKind::Unexpected, false),
             (ffi::SQLITE_MISUSE, ErrorKind::Unexpected, false),
         ] {

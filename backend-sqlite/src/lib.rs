@@ -4,6 +4,7 @@ mod config;
 mod connect;
 mod engine;
 mod error;
+mod place;
 mod rows;
 mod schema;
 mod synchronous;

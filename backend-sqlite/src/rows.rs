@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, fmt};
 
 use memkeep_core::{
-    AuditRecord, Episode, Error, Hash, Json, Note, Record, Result, Session, StateSlot, Step,
-    StoredReceipt, Timestamp, Turn,
+    AuditRecord, Episode, EpisodeId, Error, Hash, Json, Note, Record, Result, Session, StateSlot,
+    Step, StoredReceipt, Timestamp, Turn,
     decide::{Origin, Stored},
 };
 use rusqlite::{
-    Row,
+    Connection, Row,
     types::{FromSql, FromSqlError, ValueRef},
 };
 use serde::de::DeserializeOwned;
@@ -18,13 +18,14 @@ use crate::error::failed;
 /// A row being read, which an error can name.
 #[derive(Clone, Copy)]
 pub(crate) struct Cells<'r> {
+    connection: &'r Connection,
     row: &'r Row<'r>,
     table: &'static str,
 }
 
 impl<'r> Cells<'r> {
-    pub(crate) fn new(row: &'r Row<'r>, table: &'static str) -> Self {
-        Self { row, table }
+    pub(crate) fn new(connection: &'r Connection, row: &'r Row<'r>, table: &'static str) -> Self {
+        Self { connection, row, table }
     }
 
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
@@ -39,6 +40,28 @@ impl<'r> Cells<'r> {
     /// The order of insertion.
     pub(crate) fn pk(&self) -> Result<i64> {
         self.get(0)
+    }
+
+    /// An id, which is never empty.
+    fn id<T: From<String>>(&self, column: usize) -> Result<T> {
+        let id: String = self.get(column)?;
+        if id.is_empty() { Err(self.wrong(column, "an id is not empty")) } else { Ok(id.into()) }
+    }
+
+    /// An index or a seq, after which there must be room for the next.
+    fn index(&self, column: usize) -> Result<u64> {
+        match self.get(column)? {
+            i64::MAX => Err(self.wrong(column, "no number is left to follow it")),
+            _ => self.get(column),
+        }
+    }
+
+    fn flag(&self, column: usize) -> Result<bool> {
+        match self.get::<i64>(column)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(self.wrong(column, "the value is neither 0 nor 1")),
+        }
     }
 
     fn time(&self, column: usize) -> Result<Timestamp> {
@@ -73,14 +96,41 @@ impl<'r> Cells<'r> {
         })
     }
 
+    /// The tags of a turn: as one JSON text, or none where they are too large for one.
+    fn tags(&self, column: usize) -> Result<BTreeMap<String, Option<String>>> {
+        if self.row.get_ref(column).map_err(failed)? != ValueRef::Null {
+            return Ok(self.json::<Vec<_>>(column)?.into_iter().collect());
+        }
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT turn, name, value FROM turn_tags WHERE turn = ?")
+            .map_err(failed)?;
+        let mut rows = statement.query([self.pk()?]).map_err(failed)?;
+        let mut tags = BTreeMap::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            let tag = Cells::new(self.connection, row, "turn_tags");
+            tags.insert(tag.get(1)?, tag.get(2)?);
+        }
+        Ok(tags)
+    }
+
+    fn sources(&self, column: usize) -> Result<Vec<EpisodeId>> {
+        let ids: Vec<EpisodeId> = self.json(column)?;
+        if ids.iter().any(|id| id.as_str().is_empty()) {
+            return Err(self.wrong(column, "an id is not empty"));
+        }
+        Ok(ids)
+    }
+
     fn origin(&self, column: usize) -> Result<Option<Origin>> {
         Ok(self.get::<Option<[u8; 16]>>(column)?.map(Origin))
     }
 
     /// `Corrupt`, naming the row by its id or key, or if that is what is broken, by its `pk`.
     fn wrong(&self, column: usize, message: impl fmt::Display) -> Error {
-        let by_pk = |_| self.row.get::<_, i64>(0).map(|pk| format!("pk {pk}"));
-        let name = self.row.get::<_, String>(1).or_else(by_pk).unwrap_or_default();
+        let by_pk = || self.row.get::<_, i64>(0).map(|pk| format!("pk {pk}")).ok();
+        let name = self.row.get::<_, String>(1).ok().filter(|name| !name.is_empty()).or_else(by_pk);
+        let name = name.unwrap_or_default();
         let column = self.row.as_ref().column_name(column).unwrap_or_default();
         Error::corrupt(self.table, name, format!("{column}: {message}"))
     }
@@ -129,7 +179,7 @@ macro_rules! session_columns {
 }
 
 table!(Session, "sessions", session_columns!(), |cells| Session {
-    id: cells.get::<String>(1)?.into(),
+    id: cells.id(1)?,
     workspace: cells.get::<String>(2)?.into(),
     created_at: cells.time(3)?,
     started_at: cells.time(4)?,
@@ -169,21 +219,23 @@ table!(
     "turns",
     "pk, id, workspace, created_at, (SELECT id FROM sessions WHERE pk = turns.session) AS session, \
      position, role, tokens, embedding_id, origin, model, content, metadata, \
-     (SELECT json_group_array(json_array(name, value)) FROM turn_tags WHERE turn = turns.pk) \
+     CASE WHEN (SELECT sum(octet_length(name) + ifnull(octet_length(value), 0)) FROM turn_tags \
+     WHERE turn = turns.pk) > 16777216 THEN NULL ELSE \
+     (SELECT json_group_array(json_array(name, value)) FROM turn_tags WHERE turn = turns.pk) END \
      AS tags",
     |cells| Turn {
-        id: cells.get::<String>(1)?.into(),
+        id: cells.id(1)?,
         workspace: cells.get::<String>(2)?.into(),
         created_at: cells.time(3)?,
-        session: cells.get::<String>(4)?.into(),
-        index: cells.get(5)?,
+        session: cells.id(4)?,
+        index: cells.index(5)?,
         role: cells.get(6)?,
         tokens: cells.get(7)?,
         embedding_id: cells.get(8)?,
         model: cells.get(10)?,
         content: cells.get(11)?,
         metadata: cells.json(12)?,
-        tags: BTreeMap::from_iter(cells.json::<Vec<(String, Option<String>)>>(13)?),
+        tags: cells.tags(13)?,
     },
     origin 9
 );
@@ -194,11 +246,11 @@ table!(
     "pk, id, workspace, created_at, (SELECT id FROM sessions WHERE pk = steps.session) AS session, \
      position, name, status, payload",
     |cells| Step {
-        id: cells.get::<String>(1)?.into(),
+        id: cells.id(1)?,
         workspace: cells.get::<String>(2)?.into(),
         created_at: cells.time(3)?,
-        session: cells.get::<String>(4)?.into(),
-        index: cells.get(5)?,
+        session: cells.id(4)?,
+        index: cells.index(5)?,
         name: cells.get(6)?,
         status: cells.get(7)?,
         payload: cells.json(8)?,
@@ -210,10 +262,10 @@ table!(
     "episodes",
     "pk, id, workspace, created_at, open, closed_at, origin, problem, summary, metadata",
     |cells| Episode {
-        id: cells.get::<String>(1)?.into(),
+        id: cells.id(1)?,
         workspace: cells.get::<String>(2)?.into(),
         created_at: cells.time(3)?,
-        open: cells.get(4)?,
+        open: cells.flag(4)?,
         closed_at: cells.maybe_time(5)?,
         problem: cells.get(7)?,
         summary: cells.get(8)?,
@@ -223,10 +275,10 @@ table!(
 );
 
 table!(Note, "notes", "pk, id, workspace, created_at, sources, text", |cells| Note {
-    id: cells.get::<String>(1)?.into(),
+    id: cells.id(1)?,
     workspace: cells.get::<String>(2)?.into(),
     created_at: cells.time(3)?,
-    sources: cells.json(4)?,
+    sources: cells.sources(4)?,
     text: cells.get(5)?,
 });
 
@@ -235,9 +287,9 @@ table!(
     "audit",
     "pk, id, workspace, seq, created_at, hash, action, decision, detail",
     |cells| AuditRecord {
-        id: cells.get::<String>(1)?.into(),
+        id: cells.id(1)?,
         workspace: cells.get::<String>(2)?.into(),
-        seq: cells.get(3)?,
+        seq: cells.index(3)?,
         created_at: cells.time(4)?,
         hash: Hash(cells.get(5)?),
         action: cells.get(6)?,

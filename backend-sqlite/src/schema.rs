@@ -1,5 +1,7 @@
 //! The tables, and how a file of an older version becomes one of this version.
 
+use std::cmp::Ordering;
+
 use memkeep_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -174,8 +176,20 @@ pub(crate) fn version(connection: &Connection) -> Result<i64> {
     Ok(version)
 }
 
+/// Whether an open store, which has `version` now, still has the tables that this program knows.
+pub(crate) fn still(version: i64) -> Result<()> {
+    match version.cmp(&current_version()) {
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(too_new(version)),
+        Ordering::Less => {
+            let message = "the store has lost its tables since it was opened";
+            Err(Error::new(ErrorKind::Corrupt, message))
+        }
+    }
+}
+
 /// `SchemaTooNew`, for a store of `version`.
-pub(crate) fn too_new(version: i64) -> Error {
+fn too_new(version: i64) -> Error {
     let current = current_version();
     let message = format!(
         "the store has schema version {version}; this program knows versions up to {current}"

@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use memkeep_core::{
-    Backend, ErrorKind, ListSessions, ListTurns, NewSession, NewTurn, Op, Scope, SessionStore,
-    TurnId, verify::Verify,
+    Backend, ErrorKind, ListSessions, ListTurns, NewSession, NewTurn, Op, RecordKind, Scan, Scope,
+    SessionStore, TurnId, verify::Verify,
 };
 use memkeep_sqlite::{SqliteBackend, SqliteConfig};
 use rusqlite::Connection;
@@ -40,6 +40,7 @@ async fn a_broken_row_is_named_and_the_others_can_be_read() {
         "UPDATE turns SET content = CAST(x'ff' AS TEXT) WHERE id = 't1'",
         "UPDATE turns SET created_at = 9223372036854775807 WHERE id = 't1'",
         "UPDATE turns SET position = -1 WHERE id = 't1'",
+        "UPDATE turns SET position = 9223372036854775807 WHERE id = 't1'",
         "UPDATE turns SET origin = x'00' WHERE id = 't1'",
     ] {
         let (_folder, store) = broken_by(sql).await;
@@ -64,6 +65,62 @@ async fn a_broken_row_is_named_and_the_others_can_be_read() {
     }
 }
 
+/// What no op would have stored is not read as if it were right.
+#[tokio::test]
+async fn values_that_no_op_stores_are_reported_by_row() {
+    let columns = "workspace, created_at";
+    let episode = "INSERT INTO episodes (id, open, problem, summary, metadata, workspace, \
+                   created_at) SELECT";
+    for (sql, kind, location) in [
+        (format!("{episode} 'e', 2, '', '', '{{}}', {columns} FROM sessions"), 3, "episodes e"),
+        (format!("{episode} 'e', -1, '', '', '{{}}', {columns} FROM sessions"), 3, "episodes e"),
+        (format!("{episode} '', 1, '', '', '{{}}', {columns} FROM sessions"), 3, "episodes pk 1"),
+        (
+            format!(
+                "INSERT INTO notes (id, text, sources, {columns}) \
+                 SELECT 'n', '', '[\"e\", \"\"]', {columns} FROM sessions"
+            ),
+            4,
+            "notes n",
+        ),
+        (
+            format!(
+                "INSERT INTO audit (id, seq, hash, action, decision, detail, {columns}) \
+                 SELECT 'a', 9223372036854775807, zeroblob(32), '', '', 'null', {columns} \
+                 FROM sessions"
+            ),
+            6,
+            "audit a",
+        ),
+        ("UPDATE turns SET id = '' WHERE id = 't1'".to_owned(), 1, "turns pk 2"),
+        ("UPDATE sessions SET id = ''".to_owned(), 0, "sessions pk 1"),
+    ] {
+        let (_folder, store) = broken_by(&sql).await;
+        let error = store.scan(&Scan::new(RecordKind::ALL[kind])).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{sql}: {error:?}");
+        for repair in [false, true] {
+            let report = store.verify(&Verify::new().repair(repair)).await.unwrap();
+            let problem = report.problems.iter().find(|p| p.location == location);
+            assert!(problem.is_some_and(|p| !p.repaired), "{sql}: {report:?}");
+        }
+    }
+}
+
+/// The last index there is leaves none for the next turn: it is reported, and does not keep what is
+/// wrong elsewhere from being repaired.
+#[tokio::test]
+async fn an_index_that_nothing_can_follow_does_not_stop_a_repair() {
+    let sql = "UPDATE turns SET position = 9223372036854775807 WHERE id = 't1'; \
+               UPDATE sessions SET next_turn = 1";
+    let (_folder, store) = broken_by(sql).await;
+    let report = store.verify(&Verify::new().repair(true)).await.unwrap();
+    let repaired = |location| {
+        report.problems.iter().find(|p| p.location == location).map(|problem| problem.repaired)
+    };
+    assert_eq!((repaired("turns t1"), repaired("session s")), (Some(false), Some(true)));
+    assert_eq!(store.record_turn(NewTurn::new("s", "user", "more")).await.unwrap().index, 3);
+}
+
 #[tokio::test]
 async fn rows_whose_parent_is_gone_are_reported() {
     let sql = "PRAGMA foreign_keys = OFF; INSERT INTO turn_tags VALUES (99, 'tag', NULL); \
@@ -73,7 +130,7 @@ async fn rows_whose_parent_is_gone_are_reported() {
     let error = store.turn(&Scope::All, &id).await.unwrap_err();
     assert_eq!((error.kind(), error.get("row")), (ErrorKind::Corrupt, Some("t1")));
     let report = store.verify(&Verify::new()).await.unwrap();
-    for location in ["turn_tags", "turns pk 2", "turns t1", "session s"] {
+    for location in ["turn_tags", "turns pk 2", "turns t1"] {
         assert!(report.problems.iter().any(|p| p.location == location), "{report:?}");
     }
     let repaired = store.verify(&Verify::new().repair(true)).await.unwrap();

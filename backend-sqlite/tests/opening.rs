@@ -1,6 +1,6 @@
 //! What a file may be when it is opened, and who else may be opening it.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path, process::Command, time::Duration};
 
 use memkeep_core::{
     Backend, Durability, Error, ErrorKind, ListSessions, ListTurns, NewSession, NewTurn, Op, Scope,
@@ -189,6 +189,75 @@ async fn a_store_to_be_read_is_not_written() {
         reader.close().await.unwrap();
         assert!(fs::read(&path).unwrap() == before);
         drop(writer);
+    }
+}
+
+/// A file as it is when its program dies while it writes: pages are changed, and what they were is
+/// in a rollback journal.
+fn unfinished(from: &Path, to: &Path, sql: &str) {
+    let program = Connection::open(from).unwrap();
+    program.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1").unwrap();
+    program.execute_batch(sql).unwrap();
+    for suffix in ["", "-journal"] {
+        let of = |path: &Path| format!("{}{suffix}", path.display());
+        fs::copy(of(from), of(to)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_another_program_left_unfinished_is_left_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str| folder.path().join(name);
+    let diary = Connection::open(of("diary.db")).unwrap();
+    let fill = "CREATE TABLE diary (day TEXT); \
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
+                INSERT INTO diary SELECT 'day ' || i FROM n";
+    diary.execute_batch(fill).unwrap();
+    drop(diary);
+    let store = SqliteConfig::new(of("agent.db")).open().await.unwrap();
+    store.start_session(NewSession::new().id("s")).await.unwrap();
+    for n in 0..100 {
+        let turn = NewTurn::new("s", "user", "x".repeat(5_000)).id(n.to_string());
+        store.record_turn(turn).await.unwrap();
+    }
+    store.close().await.unwrap();
+    fs::copy(of("agent.db"), of("newer.db")).unwrap();
+
+    let change = "BEGIN; UPDATE diary SET day = 'night' || day";
+    unfinished(&of("diary.db"), &of("foreign.db"), change);
+    let change = "PRAGMA user_version = 2; BEGIN; UPDATE turns SET content = content || 'y'";
+    unfinished(&of("newer.db"), &of("too new.db"), change);
+    for (name, kind) in
+        [("foreign.db", ErrorKind::Corrupt), ("too new.db", ErrorKind::SchemaTooNew)]
+    {
+        let read = || {
+            let journal = of(&format!("{name}-journal"));
+            (fs::read(of(name)).unwrap(), fs::read(journal).unwrap())
+        };
+        let before = read();
+        let error = refused(SqliteConfig::new(of(name))).await;
+        assert_eq!(error.kind(), kind, "{error:?}");
+        assert!(read() == before, "{name} was changed");
+    }
+
+    // A store's own is taken back, as ever.
+    let change = "BEGIN; UPDATE turns SET content = content || 'y'";
+    unfinished(&of("agent.db"), &of("own.db"), change);
+    let store = SqliteConfig::new(of("own.db")).open().await.unwrap();
+    let turns = store.turns(&ListTurns::new("s").limit(usize::MAX)).await.unwrap().items;
+    assert_eq!(turns.len(), 100);
+    assert!(turns.iter().all(|turn| turn.content.len() == 5_000));
+}
+
+#[tokio::test]
+async fn the_largest_options_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    for config in [SqliteConfig::new(folder.path().join("agent.db")), SqliteConfig::memory()] {
+        let config = config.queue(usize::MAX).readers(usize::MAX).patience(Duration::MAX);
+        let store = config.busy_timeout(Duration::MAX).open().await.unwrap();
+        store.start_session(NewSession::new().id("s")).await.unwrap();
+        assert!(store.session(&Scope::All, &"s".into()).await.unwrap().is_some());
+        store.close().await.unwrap();
     }
 }
 

@@ -4,7 +4,10 @@
 
 use std::{
     fs,
-    os::unix::{fs::MetadataExt, fs::PermissionsExt, process::CommandExt},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt, symlink},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::Command,
 };
@@ -13,6 +16,9 @@ use memkeep_core::{Backend, ErrorKind, NewSession, Op, Scope, SessionStore};
 use memkeep_sqlite::SqliteConfig;
 
 const CHILD: &str = "MEMKEEP_TEST_FOLDER";
+
+/// A link to the store that crashed, outside its folder.
+const LINK: &str = "link.db";
 
 /// Somebody who owns nothing here; root may write everywhere.
 const NOBODY: u32 = 65_534;
@@ -39,9 +45,17 @@ async fn child_reads_what_it_may_not_write() {
         assert_eq!(error.kind(), ErrorKind::ReadOnly, "{folder:?}: {error:?}");
         store.close().await.unwrap();
     }
-    for (folder, kind) in [(crashed, ErrorKind::Unavailable), (empty, ErrorKind::ReadOnly)] {
-        let error = SqliteConfig::new(folder.join("agent.db")).open().await.err().unwrap();
-        assert_eq!(error.kind(), kind, "{folder:?}: {error:?}");
+    for (path, kind) in [
+        (crashed.join("agent.db"), ErrorKind::Unavailable),
+        (Path::new(&parent).join(LINK), ErrorKind::Unavailable),
+        (empty.join("agent.db"), ErrorKind::ReadOnly),
+    ] {
+        for read_only in [false, true] {
+            let opened = SqliteConfig::new(&path).read_only(read_only).open().await;
+            let error = opened.err().unwrap();
+            let kind = if read_only && !path.exists() { ErrorKind::NotFound } else { kind };
+            assert_eq!(error.kind(), kind, "{path:?}: {error:?}");
+        }
     }
 }
 
@@ -67,6 +81,7 @@ async fn what_may_not_be_written_is_read() {
         fs::copy(from, crashed.join(format!("agent.db{suffix}"))).unwrap();
     }
     live.close().await.unwrap();
+    symlink(crashed.join("agent.db"), parent.path().join(LINK)).unwrap();
 
     mode(&file.join("agent.db"), 0o444);
     mode(&file, 0o777);

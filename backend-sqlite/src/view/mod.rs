@@ -5,7 +5,7 @@ mod prompts;
 mod select;
 mod workspaces;
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use memkeep_core::{
     AuditHead, AuditRecord, Cursor, Episode, EpisodeId, Error, ErrorKind, Hash, ListAudit,
@@ -21,20 +21,78 @@ use self::{
     select::{Direction, Rows, Select},
 };
 use crate::{
-    connect::log_bytes,
-    error::{failed, file_failed},
+    connect::keep_log,
+    error::failed,
+    place::Place,
     rows::{Cells, IntoRecord, Prompted, Table},
+    schema,
 };
 
 /// A connection, and what it sees.
 pub(crate) struct SqliteView {
     connection: Connection,
-    path: Option<PathBuf>,
+    /// None in memory.
+    place: Option<Arc<Place>>,
+}
+
+impl Drop for SqliteView {
+    /// What closing would write or delete by the path may be another store's, if the files are not
+    /// those that were opened.
+    fn drop(&mut self) {
+        if self.place.as_ref().is_some_and(|place| place.look().is_err()) {
+            // Nobody is left to be told.
+            let _ = keep_log(&self.connection, true);
+        }
+    }
 }
 
 impl SqliteView {
-    pub(crate) fn new(connection: Connection, path: Option<PathBuf>) -> Self {
-        Self { connection, path }
+    pub(crate) fn new(connection: Connection, place: Option<Arc<Place>>) -> Self {
+        Self { connection, place }
+    }
+
+    /// Begins a transaction with `sql`, if the files are those that were opened and hold the tables
+    /// that this program knows.
+    pub(crate) fn begin(&self, sql: &str) -> Result<()> {
+        if let Some(place) = &self.place {
+            place.look_at_file()?;
+        }
+        self.run(sql)?;
+        let checked = self.check();
+        if checked.is_err() {
+            // If it cannot be taken back, the next one does not begin.
+            let _ = self.rollback();
+        }
+        checked
+    }
+
+    fn check(&self) -> Result<()> {
+        // Another process may have migrated the store, or emptied it, since it was opened.
+        let version = self.value("PRAGMA user_version", ())?.unwrap_or_default();
+        if let Some(place) = &self.place {
+            place.holds(self.value("PRAGMA page_count", ())?.unwrap_or_default())?;
+        }
+        match schema::still(version) {
+            Err(error) => Err(match &self.place {
+                Some(place) => error.with("path", place.path().display()),
+                None => error,
+            }),
+            same => same,
+        }
+    }
+
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.place.as_deref()
+    }
+
+    /// Whether the files of the store are those that were opened.
+    pub(crate) fn look(&self) -> Result<()> {
+        self.place.as_ref().map_or(Ok(()), |place| place.look().map(drop))
+    }
+
+    /// Ends the transaction, if SQLite has not done that by itself, as it does after some errors.
+    pub(crate) fn rollback(&self) -> Result<()> {
+        if self.connection.is_autocommit() { Ok(()) } else { self.run("ROLLBACK") }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -61,7 +119,7 @@ impl SqliteView {
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query(params).map_err(failed)?;
         let row = rows.next().map_err(failed)?;
-        row.map(|row| decode(&Cells::new(row, T::TABLE))).transpose()
+        row.map(|row| decode(&Cells::new(&self.connection, row, T::TABLE))).transpose()
     }
 
     /// The value that `sql` finds, if there is one.
@@ -190,9 +248,9 @@ impl View for SqliteView {
     }
 
     fn bytes(&mut self) -> Result<Option<u64>> {
-        let Some(path) = &self.path else { return Ok(None) };
-        let file = std::fs::metadata(path).map_err(|e| file_failed(e, path))?;
-        Ok(Some(file.len() + log_bytes(path)))
+        let Some(place) = &self.place else { return Ok(None) };
+        let (file, log) = place.look()?;
+        Ok(Some(file + log))
     }
 
     fn integrity(&mut self) -> Result<Vec<Problem>> {

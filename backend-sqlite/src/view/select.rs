@@ -75,7 +75,7 @@ impl<'c, T: Table> Select<'c, T> {
         let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
         let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            if !f(&Cells::new(row, T::TABLE))? {
+            if !f(&Cells::new(self.connection, row, T::TABLE))? {
                 break;
             }
         }

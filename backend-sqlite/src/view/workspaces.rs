@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use memkeep_core::{
-    AuditRecord, Counts, Cursor, ListAudit, ListStates, Page, Position, RecordKind, Result,
-    Scope, StateEntry, StateSlot, Timestamp, Workspace, WorkspaceCounts,
+    AuditRecord, Counts, Cursor, ListAudit, ListStates, Page, Position, RecordKind, Result, Scope,
+    StateEntry, StateSlot, Timestamp, Workspace, WorkspaceCounts,
 };
 
 use super::{

@@ -4,7 +4,7 @@ mod apply;
 mod backup;
 mod load;
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, path::Path, time::Duration};
 
 use memkeep_core::{
     Error, ErrorKind, Result, SessionId,
@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use crate::{
     connect::{Access, Connector},
     error::failed,
-    schema,
+    place::Place,
     view::SqliteView,
 };
 
@@ -26,15 +26,40 @@ pub struct SqliteWriter {
     access: Access,
     /// The `pk` of the sessions that the batch at hand has loaded or inserted.
     sessions: HashMap<SessionId, i64>,
+    /// What others had committed when the path last named the file: `PRAGMA data_version`.
+    others: Option<i64>,
+}
+
+impl Drop for SqliteWriter {
+    /// A log that stays beside another file is taken for that file's, and spoils it. As long as
+    /// nobody else has written to it, all of it is the old file's, which is where it belongs.
+    fn drop(&mut self) {
+        let left = self.view.place().is_some_and(Place::left_its_log);
+        if left && self.access == Access::ReadWrite && self.others == self.data_version() {
+            let connection = self.view.connection();
+            // Nobody is left to be told.
+            let _ = connection.busy_timeout(Duration::ZERO);
+            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
 }
 
 impl SqliteWriter {
     pub(crate) fn new(connector: &Connector, connection: Connection) -> Self {
-        Self {
-            view: SqliteView::new(connection, connector.path.clone()),
+        let mut writer = Self {
+            view: SqliteView::new(connection, connector.place.clone()),
             access: connector.access,
             sessions: HashMap::new(),
-        }
+            others: None,
+        };
+        writer.others = writer.data_version();
+        writer
+    }
+
+    /// Changes with each commit of another connection; none in memory, where there is no other.
+    fn data_version(&self) -> Option<i64> {
+        self.view.place()?;
+        self.view.value("PRAGMA data_version", ()).ok().flatten()
     }
 
     fn writable(&self) -> Result<()> {
@@ -48,13 +73,8 @@ impl SqliteWriter {
 impl Writer for SqliteWriter {
     fn begin(&mut self) -> Result<()> {
         self.writable()?;
-        self.view.run("BEGIN IMMEDIATE")?;
-        // Another process, with a newer program, may have migrated the store since it was opened.
-        let version = self.view.value("PRAGMA user_version", ())?.unwrap_or_default();
-        if version > schema::current_version() {
-            self.rollback();
-            return Err(schema::too_new(version));
-        }
+        self.view.begin("BEGIN IMMEDIATE")?;
+        self.others = self.data_version();
         Ok(())
     }
 
@@ -71,10 +91,8 @@ impl Writer for SqliteWriter {
     }
 
     fn rollback(&mut self) {
-        // SQLite may have rolled back by itself. If it cannot, the next `BEGIN` fails.
-        if !self.view.connection().is_autocommit() {
-            let _ = self.view.run("ROLLBACK");
-        }
+        // If it cannot be taken back, the next one does not begin.
+        let _ = self.view.rollback();
     }
 
     fn view(&mut self) -> &mut dyn View {
@@ -88,6 +106,7 @@ impl Writer for SqliteWriter {
 
     fn compact(&mut self) -> Result<()> {
         self.writable()?;
+        self.view.look()?;
         self.view.connection().execute_batch("VACUUM").map_err(failed)?;
         // What was deleted is still in the log, until it is cut.
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -101,6 +120,7 @@ impl Writer for SqliteWriter {
     }
 
     fn backup(&mut self, path: &Path) -> Result<()> {
+        self.view.look()?;
         backup::backup(self.view.connection(), path)
     }
 }
