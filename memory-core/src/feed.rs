@@ -4,8 +4,9 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 use crate::Receipt;
 
-/// The commits of one handle, in commit order, from the moment of subscribing (`FEED-ORDER-01`). It
-/// ends when the handle is closed (`FEED-END-01`), and tells how many it missed (`FEED-MISSED-01`).
+/// The commits of one handle, in commit order, from the moment of subscribing (`FEED-ORDER-01`),
+/// and no other's (`FEED-HANDLE-01`). It ends when the handle is closed (`FEED-END-01`), and tells how
+/// many it missed (`FEED-MISSED-01`).
 pub struct Feed(broadcast::Receiver<Arc<Receipt>>);
 
 /// What a [`Feed`] tells.

@@ -71,6 +71,18 @@ pub(crate) async fn commits_in_order_of_many(case: &mut Case) -> Verdict {
     Ok(())
 }
 
+pub(crate) async fn own_commits_only(case: &mut Case) -> Verdict {
+    let (store, other) = (case.handle(), case.second_handle("other").await?);
+    let Some(mut feed) = subscribe(case)? else { return Ok(()) };
+    other.backend.commit(bundle(&other, "theirs")).await?;
+    let receipt = store.backend.commit(bundle(&store, "ours")).await?;
+    other.backend.commit(bundle(&other, "theirs too")).await?;
+    store.backend.close().await?;
+    must_equal!(*committed(&mut feed).await?, receipt, "the first event");
+    must_equal!(feed.next().await, None, "the event after that");
+    Ok(())
+}
+
 pub(crate) async fn slow_subscribers(case: &mut Case) -> Verdict {
     const COMMITS: u64 = 3_000;
     let store = case.handle();
