@@ -29,10 +29,8 @@ pub use record::{Log, batch};
 pub use report::{Level, Matrix, Outcome, Report, run_all};
 pub use run::{check_declarations, run_clause, run_clause_by_id};
 
-use repeats::repeats;
-
 /// What the macros need and nobody else.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::{child::child, factory::Site, report::run_suite};
+    pub use crate::{child::child, factory::Site, report::run_suite, run::run_on_site};
 }

@@ -25,8 +25,9 @@ const ANSWER_CHARS: usize = 400;
 pub struct Log(Arc<Mutex<Vec<(String, String)>>>);
 
 impl Log {
+    /// Writes a line down, whole.
     pub(crate) fn note(&self, line: &str) {
-        self.begin(line);
+        self.push(line.to_owned(), "");
     }
 
     /// Shows what another log has instead.
@@ -36,8 +37,12 @@ impl Log {
     }
 
     fn begin(&self, line: &str) -> usize {
+        self.push(cut(line, CALL_CHARS), "no answer")
+    }
+
+    fn push(&self, line: String, answer: &str) -> usize {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push((cut(line, CALL_CHARS), String::new()));
+        lines.push((line, answer.to_owned()));
         lines.len() - 1
     }
 

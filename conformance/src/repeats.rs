@@ -1,6 +1,30 @@
-/// How often a clause repeats what it draws by lot: what the environment's `variable` says, or
-/// `default`.
-pub(crate) fn repeats(variable: &str, default: u32) -> u32 {
+//! How often clauses repeat what they draw by lot.
+
+const CASES: u32 = 24;
+const HISTORIES: u32 = 6;
+const KILLS: u32 = 10;
+
+fn asked_for(variable: &str, default: u32) -> u32 {
     let given = std::env::var(variable).ok().and_then(|text| text.parse().ok());
     given.unwrap_or(default)
+}
+
+/// How many random programs are run: `MEMKEEP_CASES`.
+pub(crate) fn cases() -> u32 {
+    asked_for("MEMKEEP_CASES", CASES)
+}
+
+/// How many concurrent histories are made: in proportion to the random programs.
+pub(crate) fn histories() -> u32 {
+    cases().saturating_mul(HISTORIES).div_ceil(CASES)
+}
+
+/// How often a writer is killed: `MEMKEEP_KILLS`.
+pub(crate) fn kills() -> u32 {
+    asked_for("MEMKEEP_KILLS", KILLS)
+}
+
+/// How many times longer than usual a clause may take.
+pub(crate) fn patience() -> u32 {
+    cases().div_ceil(CASES).max(kills().div_ceil(KILLS)).max(1)
 }

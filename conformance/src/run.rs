@@ -7,7 +7,7 @@ use std::{
 use memkeep_core::Error;
 
 use crate::{
-    Abilities, CLAUSES, Case, Clause, Factory, Failure, Log, Need, Verdict, factory::Site,
+    Abilities, CLAUSES, Case, Clause, Factory, Failure, Log, Need, Verdict, factory::Site, repeats,
 };
 
 /// Runs one clause on a fresh store; the text of what failed, with everything needed to see why.
@@ -17,11 +17,9 @@ pub fn run_clause(factory: Arc<dyn Factory>, clause: &Clause) -> Result<(), Stri
     run_on_site(factory, &Site::default(), clause)
 }
 
-pub(crate) fn run_on_site(
-    factory: Arc<dyn Factory>,
-    site: &Site,
-    clause: &Clause,
-) -> Result<(), String> {
+/// Runs one clause, which may start the child of `site`; see [`run_clause`].
+#[doc(hidden)]
+pub fn run_on_site(factory: Arc<dyn Factory>, site: &Site, clause: &Clause) -> Result<(), String> {
     let seed = seed();
     let log = Log::default();
     let name = clause.id;
@@ -49,7 +47,7 @@ fn verdict(
         .build()
         .map_err(|e| Failure::new("a runtime", e.to_string()))?;
     let (site, log) = (site.clone(), log.clone());
-    let patience = factory.patience();
+    let patience = factory.patience() * repeats::patience();
     let test = clause.test;
     let run = async move {
         let open = |e: Error| Failure::new("the factory opens a fresh store", format!("{e:?}"));

@@ -13,15 +13,13 @@ use crate::{
     repeats,
 };
 
-/// How often a writer is killed where `MEMKEEP_KILLS` does not say.
-const KILLS: u32 = 10;
 /// More batches than a child commits.
 const RUN: u64 = 1_000_000;
 
 pub(crate) async fn writers(case: &mut Case) -> Verdict {
     let mut random = Random::new(case.seed);
     let mut acknowledged = BTreeSet::new();
-    for run in 0..u64::from(repeats("MEMKEEP_KILLS", KILLS)) {
+    for run in 0..u64::from(repeats::kills()) {
         case.backend().close().await?;
         let site = case.site.clone();
         let (path, name) = (case.place.path().to_owned(), case.place.name().to_owned());
@@ -72,13 +70,14 @@ async fn left(case: &Case) -> Result<BTreeSet<u64>, Failure> {
         }
         let wanted = if kind == RecordKind::Turn { 2 } else { 1 };
         let torn: Vec<_> = of_kind.iter().filter(|(_, count)| **count != wanted).collect();
-        must!(torn.is_empty(), "each batch left {wanted} {kind:?}; batch and count: {torn:?}");
+        must_equal!(torn, [], "batches (and counts) that did not leave {wanted} {kind:?}");
         let of_kind: BTreeSet<u64> = of_kind.into_keys().collect();
         if let Some(others) = &numbers {
             let torn: Vec<_> = others.symmetric_difference(&of_kind).collect();
-            must!(
-                torn.is_empty(),
-                "no batch is there in part; {kind:?} and others differ: {torn:?}"
+            must_equal!(
+                torn,
+                [] as [&u64; 0],
+                "batches that are there in part, only with or without {kind:?}"
             );
         }
         numbers = Some(of_kind);
@@ -122,6 +121,6 @@ fn dense(kind: RecordKind, records: &[Record]) -> Verdict {
     let mut indexes: Vec<u64> = records.iter().filter_map(index).collect();
     indexes.sort_unstable();
     let gap = indexes.iter().zip(0..).find(|(index, wanted)| **index != *wanted);
-    must!(gap.is_none(), "the indexes of {kind:?} have neither gap nor duplicate: {gap:?}");
+    must_equal!(gap, None, "an index of {kind:?} that is not the one after the last");
     Ok(())
 }

@@ -9,8 +9,6 @@ use super::{
 };
 use crate::{Case, Failure, Handle, Verdict, clauses::random::Random, repeats};
 
-/// How many histories are made where `MEMKEEP_CASES` does not say.
-const HISTORIES: u32 = 6;
 /// How many tasks call at once, and how often each.
 const TASKS: u64 = 5;
 const CALLS: u64 = 12;
@@ -18,7 +16,7 @@ const CALLS: u64 = 12;
 /// Makes histories of concurrent calls of an object and checks each; the tasks take the handles in
 /// turn.
 pub(crate) async fn check_histories<O: Object>(case: &Case, handles: &[Handle]) -> Verdict {
-    for number in 0..u64::from(repeats("MEMKEEP_CASES", HISTORIES)) {
+    for number in 0..u64::from(repeats::histories()) {
         let name = format!("history-{number}");
         let history = record::<O>(case.seed ^ number, handles, &name).await?;
         checker::check(&history).map_err(|why| {

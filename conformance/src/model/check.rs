@@ -11,8 +11,6 @@ use super::{
 };
 use crate::{Case, Factory, Failure, Log, Verdict, factory::Site, repeats};
 
-/// How many random programs are run where `MEMKEEP_CASES` does not say.
-const CASES: u32 = 24;
 /// How many programs are tried in search of a shorter one that fails too.
 const SHRINKS: u32 = 1_000;
 /// A program that takes longer hangs.
@@ -85,7 +83,7 @@ fn random(
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&stores.seed.to_le_bytes());
     let config = Config {
-        cases: repeats("MEMKEEP_CASES", CASES),
+        cases: repeats::cases(),
         max_shrink_iters: SHRINKS,
         failure_persistence: None,
         ..Config::default()

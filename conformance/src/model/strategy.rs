@@ -34,16 +34,18 @@ pub(super) fn program(kinds: &[RecordKind], beyond: Beyond) -> BoxedStrategy<Pro
     };
     let step = (second, command(kinds, beyond));
     let step = step.prop_map(|(second, command)| Step { second, command });
-    vec(step, 1..30).prop_map(|steps| Program { steps }).boxed()
+    vec(step, 1..50).prop_map(|steps| Program { steps }).boxed()
 }
 
 fn command(kinds: &[RecordKind], beyond: Beyond) -> BoxedStrategy<Command> {
     let batch = || {
-        (vec(ops::op(kinds), 1..5), option::weighted(0.2, select(vec!["k", "l"])))
+        let op = || ops::op(kinds);
+        let ops = prop_oneof![3 => vec(op(), 1), 2 => vec(op(), 2), 1 => vec(op(), 3..6)];
+        (ops, option::weighted(0.2, select(vec!["k", "l"])))
             .prop_map(|(ops, key)| Batch { ops, key: key.map(str::to_owned) })
     };
     let mut commands = vec![
-        (12, batch().prop_map(Command::Commit).boxed()),
+        (16, batch().prop_map(Command::Commit).boxed()),
         (2, vec(0_usize..60, 1..4).prop_map(Command::RestoreSeen).boxed()),
         (3, micros().prop_map(Command::Clock).boxed()),
         (6, read(kinds).prop_map(Command::Read).boxed()),
@@ -69,7 +71,8 @@ pub(super) fn name() -> impl Strategy<Value = String> + Clone {
 
 /// An id that an op or a read names.
 pub(super) fn known() -> impl Strategy<Value = String> + Clone {
-    select(vec!["#0", "#1", "#2", "#3", "a", "b", "c"]).prop_map(str::to_owned)
+    let there = select(vec!["#0", "#1", "#2", "#3"]).prop_map(str::to_owned);
+    prop_oneof![6 => there, 1 => name()]
 }
 
 pub(super) fn workspace() -> impl Strategy<Value = Workspace> + Clone {
