@@ -32,11 +32,6 @@ impl Measure {
         self.add(field, text.len(), limit)
     }
 
-    /// Whether what has been added up already is no longer than a text may be.
-    pub(crate) fn within(&self, field: &str, bytes: usize) -> Result<()> {
-        limited(field, bytes, MAX_TEXT_BYTES)
-    }
-
     fn add(&mut self, field: &str, bytes: usize, limit: usize) -> Result<()> {
         limited(field, bytes, limit)?;
         self.total = self.total.saturating_add(bytes);
@@ -86,7 +81,8 @@ impl Measure {
     }
 }
 
-fn limited(field: &str, bytes: usize, limit: usize) -> Result<()> {
+/// Whether so many bytes are within a bound.
+pub(crate) fn limited(field: &str, bytes: usize, limit: usize) -> Result<()> {
     if bytes > limit {
         let message = format_args!("{bytes} bytes, at most {limit} are allowed");
         return Err(Error::invalid(field, message));

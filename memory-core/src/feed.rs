@@ -6,7 +6,8 @@ use crate::Receipt;
 
 /// The commits of one handle, in commit order, from the moment of subscribing (`FEED-ORDER-01`),
 /// and no other's (`FEED-HANDLE-01`). It ends when the handle is closed (`FEED-END-01`), and tells how
-/// many it missed (`FEED-MISSED-01`).
+/// many it missed (`FEED-MISSED-01`). A batch that changed nothing is not told: a receipt that is given
+/// again was told when it was new.
 pub struct Feed(broadcast::Receiver<Arc<Receipt>>);
 
 /// What a [`Feed`] tells.

@@ -3,7 +3,7 @@ use sha2::{Digest, Sha256};
 use super::{Needs, Origin};
 use crate::{
     AuditId, Batch, EpisodeId, Error, Hash, NoteId, Op, Record, Result, SessionId, StepId, TurnId,
-    bounds::{MAX_BATCH_OPS, Measure},
+    bounds::{MAX_BATCH_OPS, MAX_TEXT_BYTES, Measure, limited},
     json::canonical,
 };
 
@@ -225,7 +225,7 @@ fn sources<'a>(m: &mut Measure, ids: impl IntoIterator<Item = &'a EpisodeId>) ->
         m.id("sources", id.as_str())?;
         bytes += id.as_str().len();
     }
-    m.within("sources", bytes)
+    limited("sources", bytes, MAX_TEXT_BYTES)
 }
 
 fn check_record(record: &Record, m: &mut Measure) -> Result<()> {

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot};
 
 use super::{Writer, timeout::within};
 use crate::{
@@ -49,7 +49,7 @@ impl<W: Writer> Group<W> {
         queue: usize,
         patience: Duration,
     ) -> Result<Self> {
-        let (jobs, queue) = mpsc::channel(queue.max(1));
+        let (jobs, queue) = mpsc::channel(queue.clamp(1, Semaphore::MAX_PERMITS));
         let feed = broadcast::Sender::new(FEED_EVENTS);
         let thread = Thread { writer, clock, feed: feed.clone() };
         let thread = thread::Builder::new()
@@ -125,6 +125,19 @@ impl<W> Drop for Group<W> {
     }
 }
 
+/// What a batch came to.
+struct Answer {
+    result: Result<Receipt>,
+    /// Whether it changed anything: a replayed receipt was told before.
+    is_news: bool,
+}
+
+impl Answer {
+    fn refused(error: Error) -> Self {
+        Self { result: Err(error), is_news: false }
+    }
+}
+
 struct Thread<W> {
     writer: W,
     clock: Arc<dyn Clock>,
@@ -177,7 +190,7 @@ impl<W: Writer> Thread<W> {
             }
             Err(error) if group.len() == 1 || error.is_retryable() => {
                 for waiting in group {
-                    self.answer(waiting.reply, Err(error.clone()));
+                    self.answer(waiting.reply, Answer::refused(error.clone()));
                 }
             }
             Err(_) => {
@@ -188,18 +201,19 @@ impl<W: Writer> Thread<W> {
         }
     }
 
-    fn answer(&self, reply: oneshot::Sender<Result<Receipt>>, answer: Result<Receipt>) {
+    fn answer(&self, reply: oneshot::Sender<Result<Receipt>>, answer: Answer) {
         if self.feed.receiver_count() > 0
-            && let Ok(receipt) = &answer
+            && answer.is_news
+            && let Ok(receipt) = &answer.result
         {
             // An error only says that the last subscriber has gone meanwhile.
             let _ = self.feed.send(Arc::new(receipt.clone()));
         }
-        let _ = reply.send(answer);
+        let _ = reply.send(answer.result);
     }
 
     /// One transaction: the answer to each batch, or the engine's failure, with nothing stored.
-    fn transaction(&mut self, group: &[Waiting]) -> Result<Vec<Result<Receipt>>> {
+    fn transaction(&mut self, group: &[Waiting]) -> Result<Vec<Answer>> {
         let during = |e: Error| e.during("commit");
         self.writer.begin().map_err(during)?;
         let answers = self.decide_all(group).and_then(|answers| {
@@ -212,16 +226,17 @@ impl<W: Writer> Thread<W> {
         })
     }
 
-    fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Result<Receipt>>> {
+    fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Answer>> {
         let mut answers = Vec::with_capacity(group.len());
         for Waiting { prepared, .. } in group {
             let loaded = self.writer.load(&prepared.needs())?;
             answers.push(match decide(prepared, loaded, self.clock.now()) {
                 Ok(decision) => {
                     self.writer.apply(&decision.changes)?;
-                    Ok(decision.receipt)
+                    let is_news = !decision.changes.is_empty();
+                    Answer { result: Ok(decision.receipt), is_news }
                 }
-                Err(refused) => Err(refused),
+                Err(refused) => Answer::refused(refused),
             });
         }
         Ok(answers)
