@@ -1,4 +1,9 @@
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    env::{self, VarError},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use etcetera::BaseStrategy;
 use memkeep::{
@@ -11,6 +16,7 @@ use crate::{
     commands::{Access, Command},
     failure::Failure,
     output::{Output, Render, View},
+    parse,
     scope::Confinement,
 };
 
@@ -20,19 +26,25 @@ pub(crate) const PAGE: usize = 500;
 /// What a command works with: the open store, what of it is named, and where answers go.
 pub(crate) struct Context {
     pub(crate) store: Arc<dyn MemoryBackend>,
+    /// The store's file, if it has one.
+    pub(crate) file: Option<PathBuf>,
     pub(crate) scope: Scope,
     pub(crate) out: Output,
+    /// What has been done, whatever becomes of the answer.
+    pub(crate) done: Option<&'static str>,
 }
 
 impl Context {
     /// Opens the store as the command needs it.
     pub(crate) async fn open(args: Args) -> Result<(Command, Self), Failure> {
-        let Args { store, workspace, json, command } = args;
-        let mut url = match store {
+        let Args { store, workspace, json, mut command } = args;
+        let mut url = match store.map_or_else(named_store, |url| Ok(Some(url)))? {
             Some(url) => url,
             None => default_store()?,
         };
-        if let Some(path) = missing_file(&url)? {
+        let file = file(&url)?;
+        let missing = file.as_deref().filter(|path| !is_there(path));
+        if let Some(path) = missing {
             match command.access() {
                 Access::Create => {}
                 Access::Existing => {
@@ -44,9 +56,10 @@ impl Context {
             }
         }
         let scope = Scope::from(workspace.map(Workspace::new));
+        command.prepare(&scope, missing.is_some()).await?;
         let out = Output::new(json, scope.workspace().is_some());
         let store = memkeep::open(&url).await?;
-        Ok((command, Self { store, scope, out }))
+        Ok((command, Self { store, file, scope, out, done: None }))
     }
 
     /// Writes what is still buffered and lets go of the store.
@@ -68,18 +81,20 @@ impl Context {
     }
 
     /// Commits a batch inside the scope.
-    pub(crate) async fn commit_batch(&self, mut batch: Batch) -> Result<Receipt> {
+    pub(crate) async fn commit_batch(&mut self, mut batch: Batch) -> Result<Receipt> {
         if let Some(workspace) = self.scope.workspace() {
             let mut confinement = Confinement::new(&*self.store, workspace);
             for (i, op) in batch.ops.iter_mut().enumerate() {
                 confinement.admit(op).await.map_err(|e| e.with("op", i).during("commit"))?;
             }
         }
-        self.store.commit(batch).await
+        let receipt = self.store.commit(batch).await?;
+        self.done = Some("the change is stored");
+        Ok(receipt)
     }
 
     /// Commits one op inside the scope.
-    pub(crate) async fn commit(&self, op: impl Into<Op>) -> Result<Outcome> {
+    pub(crate) async fn commit(&mut self, op: impl Into<Op>) -> Result<Outcome> {
         self.commit_batch(Batch::from(op.into())).await?.into_first()
     }
 
@@ -104,6 +119,15 @@ impl Context {
     }
 }
 
+/// The store that the surroundings name.
+fn named_store() -> Result<Option<String>> {
+    match env::var("MEMKEEP_STORE") {
+        Ok(url) => Ok(Some(url)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Error::invalid("MEMKEEP_STORE", "not UTF-8")),
+    }
+}
+
 /// The store of a user who names none.
 fn default_store() -> Result<String> {
     let folders = etcetera::choose_base_strategy().map_err(|e| {
@@ -117,14 +141,24 @@ fn default_store() -> Result<String> {
     Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
 }
 
-/// The file of a store that is not there. Opening it would make an empty store, which is what nobody
-/// expects of reading under a mistyped name.
-fn missing_file(url: &str) -> Result<Option<PathBuf>> {
+/// The file of the store that a URL names.
+fn file(url: &str) -> Result<Option<PathBuf>> {
     let url: StoreUrl = url.parse()?;
     if url.scheme() != "sqlite" {
         return Ok(None);
     }
     let path = SqliteConfig::from_url(&url)?.path;
     // An empty path is no path: opening says so.
-    Ok(path.filter(|path| !path.as_os_str().is_empty() && !path.exists()))
+    let path = path.filter(|path| !path.as_os_str().is_empty());
+    path.map(parse::path).transpose().map_err(|message| Error::invalid("store", message))
+}
+
+/// Whether there is a store in a file. Opening one that is not there, or is empty, would make an
+/// empty store, which is what nobody expects of reading under a mistyped name.
+fn is_there(path: &Path) -> bool {
+    let Ok(found) = fs::metadata(path) else { return false };
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // An empty file with a log beside it has been damaged, and opening says so.
+    !found.is_file() || found.len() > 0 || Path::new(&log).exists()
 }

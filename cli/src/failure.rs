@@ -1,4 +1,5 @@
 use std::{
+    borrow::Cow,
     env,
     error::Error as _,
     io::{self, Write},
@@ -6,10 +7,11 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
+use clap::error::ContextValue;
 use memkeep::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
 
-use crate::output::escape;
+use crate::{files, output::escape};
 
 /// Why a command did not end with 0.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) enum Failure {
     Error(Error),
     /// What was read, from stdin or a file, cannot be used: the words were right.
     Input(Error),
+    /// The answer cannot be written.
+    Output(Error),
     /// What is wrong has been printed as the command's answer.
     Printed,
     /// Nobody reads the output any more. That is no failure: `memkeep turns ID | head -1`.
@@ -30,22 +34,14 @@ impl From<Error> for Failure {
     }
 }
 
+/// Of the answer: what else is read and written says which file it is.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::Unread;
         }
-        Self::Error(Error::new(kind(&error), "input or output failed").caused_by(error))
-    }
-}
-
-/// What an error of the system is to memkeep.
-pub(crate) fn kind(error: &io::Error) -> ErrorKind {
-    match error.kind() {
-        io::ErrorKind::NotFound => ErrorKind::NotFound,
-        io::ErrorKind::StorageFull => ErrorKind::StorageFull,
-        io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
-        _ => ErrorKind::Unexpected,
+        let kind = files::kind(&error);
+        Self::Output(Error::new(kind, "the answer cannot be written").caused_by(error))
     }
 }
 
@@ -64,7 +60,33 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+/// The same error in other words, and of the file `path` if one is given.
+pub(crate) fn retold(error: &Error, message: impl Into<String>, path: Option<&str>) -> Error {
+    let mut told = Error::new(error.kind(), message);
+    for (name, value) in error.context() {
+        told = told.with(name, path.filter(|_| *name == "path").unwrap_or(value));
+    }
+    if let Some(operation) = error.operation() {
+        told = told.during(operation);
+    }
+    match causes(error).into_iter().next() {
+        Some(cause) => told.caused_by(io::Error::other(cause)),
+        None => told,
+    }
+}
+
 impl Failure {
+    /// Adds to an answer that cannot be written what was done all the same.
+    pub(crate) fn after(self, done: Option<&'static str>) -> Self {
+        match (self, done) {
+            (Self::Output(error), Some(done)) => {
+                let message = format!("{done}, but {}", error.message());
+                Self::Output(retold(&error, message, None))
+            }
+            (failure, _) => failure,
+        }
+    }
+
     /// Says it on stderr; returns the exit status.
     pub(crate) fn report(self, json: bool) -> ExitCode {
         let (error, of_words) = match self {
@@ -72,7 +94,7 @@ impl Failure {
                 let of_words = error.kind() == ErrorKind::InvalidArgument;
                 (error, of_words)
             }
-            Self::Input(error) => (error, false),
+            Self::Input(error) | Self::Output(error) => (error, false),
             Self::Printed => return ExitCode::from(1),
             Self::Unread => return ExitCode::SUCCESS,
         };
@@ -85,24 +107,48 @@ impl Failure {
     }
 }
 
-/// The error with its causes, which often say what the system said.
+/// The error with its nearest cause, which often is what the system said.
 fn text(error: &Error) -> String {
-    let mut text = error.to_string();
-    for cause in causes(error) {
+    let mut text = String::new();
+    if let Some(operation) = error.operation() {
+        text = format!("{operation}: ");
+    }
+    text.push_str(&escape::shorten(error.message()));
+    let context: Vec<String> = error
+        .context()
+        .iter()
+        .map(|(name, value)| {
+            let value = value.escape_debug().to_string();
+            let limit = if *name == "path" { usize::MAX } else { escape::VALUE };
+            format!("{name}: {}", escape::clip(&value, limit))
+        })
+        .collect();
+    if !context.is_empty() {
+        text.extend([" (", &context.join(", "), ")"]);
+    }
+    if let Some(cause) = causes(error).first() {
         text.push_str("\n  caused by: ");
-        text.push_str(&cause);
+        text.push_str(cause);
     }
     text
 }
 
+/// What stands behind an error and says something that it does not say itself.
 fn causes(error: &Error) -> Vec<String> {
-    let mut causes = Vec::new();
+    let mut said = vec![error.message().to_owned()];
     let mut next = error.source();
     while let Some(cause) = next {
-        causes.push(cause.to_string());
+        let text = escape::shorten(&cause.to_string());
+        let repeats = |earlier: &String| {
+            let mut words = text.split_whitespace().filter(|word| !["a", "an"].contains(word));
+            words.all(|word| earlier.contains(word))
+        };
+        if !said.iter().any(repeats) {
+            said.push(text);
+        }
         next = cause.source();
     }
-    causes
+    said.split_off(1)
 }
 
 /// Nothing can be done if stderr cannot be written: the exit status still tells.
@@ -122,17 +168,30 @@ fn print_json(error: &Error) {
     if !causes.is_empty() {
         context.insert("causes".into(), json!(causes));
     }
-    print_object(error.kind(), error.message(), &context);
+    print_object(error.kind(), &escape::shorten(error.message()), &context);
 }
 
 fn print_object(kind: ErrorKind, message: &str, context: &Map<String, Value>) {
-    let object = json!({"kind": kind.as_str(), "message": message, "context": context});
-    let _ = writeln!(io::stderr(), "{object}");
+    let object = json!({"kind": kind.as_str(), "message": message, "context": context}).to_string();
+    let _ = writeln!(io::stderr(), "{}", escape::json(&object));
 }
 
 /// Says on stderr which words were wrong, or on stdout what was asked for with `--help` or
 /// `--version`; returns the exit status.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(mut error: clap::Error) -> ExitCode {
+    let long: Vec<_> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(value) => match escape::clip(value, escape::VALUE) {
+                Cow::Owned(cut) => Some((kind, cut)),
+                Cow::Borrowed(_) => None,
+            },
+            _ => None,
+        })
+        .collect();
+    for (kind, cut) in long {
+        error.insert(kind, ContextValue::String(cut));
+    }
     let rendered = error.render().to_string();
     if !error.use_stderr() {
         let shown = error.print();

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod context;
 mod failure;
+mod files;
 mod input;
 mod output;
 mod parse;
@@ -11,14 +12,14 @@ mod scope;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use memkeep::{Error, ErrorKind};
 
 use crate::{args::Args, context::Context, failure::Failure};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match args::parse() {
         Ok(args) => args,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return failure::usage(error),
     };
     let json = args.json;
     match run(args) {
@@ -29,11 +30,14 @@ fn main() -> ExitCode {
 
 /// One thread: a command makes one call after another, and backends bring threads of their own.
 fn run(args: Args) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::new(ErrorKind::Unexpected, "the program cannot be run").caused_by(e))?;
     runtime.block_on(async {
         let (command, mut context) = Context::open(args).await?;
         let done = command.run(&mut context).await;
         let closed = context.close().await;
-        done.and(closed)
+        done.and(closed).map_err(|failure| failure.after(context.done))
     })
 }

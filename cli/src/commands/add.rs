@@ -1,7 +1,7 @@
 use clap::{Args, Subcommand};
 use memkeep::{EpisodeId, Json, NewAudit, NewEpisode, NewNote};
 
-use crate::{context::Context, failure::Failure, parse};
+use crate::{context::Context, failure::Failure, input, parse};
 
 /// Add an episode, a note or an audit record, and print its id
 #[derive(Args)]
@@ -52,17 +52,17 @@ impl Episode {
 /// Add a note: a lesson
 #[derive(Args)]
 struct Note {
-    /// The lesson
+    /// The lesson; all of stdin if it is `-`
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
-    /// An episode it is drawn from; may be given again
+    /// An episode of the same workspace that it is drawn from; may be given again
     #[arg(long = "source", value_name = "ID")]
     sources: Vec<EpisodeId>,
 }
 
 impl Note {
     async fn run(self, context: &mut Context) -> Result<(), Failure> {
-        let note = NewNote::new(self.text).sources(self.sources);
+        let note = NewNote::new(input::text(Some(self.text))?).sources(self.sources);
         let note = context.commit(note).await?.into_note()?;
         context.out.created(&note)
     }
@@ -78,7 +78,7 @@ struct Audit {
     #[arg(value_name = "DECISION")]
     decision: String,
     /// The circumstances
-    #[arg(value_name = "JSON", value_parser = parse::json, allow_negative_numbers = true)]
+    #[arg(value_name = "JSON", value_parser = parse::json::<Json>, allow_negative_numbers = true)]
     detail: Option<Json>,
 }
 

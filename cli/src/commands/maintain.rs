@@ -37,7 +37,7 @@ impl Stats {
 #[derive(Args)]
 pub(crate) struct Prune {
     /// For how long it must have been over, such as 30d
-    #[arg(long, value_name = "DUR", value_parser = parse::duration)]
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse::duration)]
     older_than: Duration,
 }
 
@@ -46,6 +46,7 @@ impl Prune {
         let before = Timestamp::now().saturating_sub(self.older_than);
         let prune = memkeep::Prune::new(before).scope(context.scope.clone());
         let pruned = context.store.prune(&prune).await?;
+        context.done = Some("the deletion is stored");
         context.out.value(&pruned, &format!("deleted: {}", counts::summary(&pruned)))
     }
 }
@@ -58,6 +59,7 @@ impl Compact {
     pub(crate) async fn run(self, context: &mut Context) -> Result<(), Failure> {
         context.whole_store("compact")?;
         context.store.compact().await?;
+        context.done = Some("the store is compacted");
         context.out.note("compacted")
     }
 }
@@ -76,6 +78,7 @@ impl Verify {
         let progress = Progress::new("verifying");
         let report = context.store.verify(&verify::Verify::new().repair(self.repair)).await?;
         drop(progress);
+        context.done = self.repair.then_some("what could be repaired is stored");
         let mut told: Vec<String> = report
             .problems
             .iter()

@@ -5,16 +5,18 @@ mod audit;
 mod batch;
 mod delete;
 mod episodes;
+mod export;
+#[expect(clippy::doc_markdown, reason = "`--help` prints the words as they are")]
+mod import;
 mod maintain;
 mod notes;
 mod recall;
 mod sessions;
 mod state;
-#[expect(clippy::doc_markdown, reason = "`--help` prints the words as they are")]
-mod transfer;
 mod turns;
 
 use clap::Subcommand;
+use memkeep::Scope;
 
 use crate::{context::Context, failure::Failure};
 
@@ -50,9 +52,9 @@ macro_rules! commands {
 }
 
 commands! {
-    Import(transfer::Import),
-    Export(transfer::Export),
-    Backup(transfer::Backup),
+    Import(import::Import),
+    Export(export::Export),
+    Backup(export::Backup),
 
     Recall(recall::Recall),
     Find(turns::Find),
@@ -98,6 +100,20 @@ impl Command {
             Self::Import(_) | Self::Add(_) | Self::Start(_) | Self::Batch(_) => Access::Create,
             Self::State(state) if state.sets() => Access::Create,
             _ => Access::Existing,
+        }
+    }
+
+    /// Reads what it is to read before the store is opened, so that no store is made of what then
+    /// proves to be unusable.
+    pub(crate) async fn prepare(
+        &mut self,
+        scope: &Scope,
+        makes_store: bool,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Import(import) => import.prepare(scope, makes_store).await,
+            Self::Batch(batch) => batch.prepare(),
+            _ => Ok(()),
         }
     }
 }

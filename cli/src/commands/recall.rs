@@ -20,7 +20,7 @@ pub(crate) struct Recall {
     #[arg(long, value_name = "-", value_parser = ["-"])]
     queries: Option<String>,
     /// At most so many hits
-    #[arg(short, value_name = "K", default_value_t = DEFAULT_RECALL, value_parser = parse::count)]
+    #[arg(short, value_name = "K", allow_negative_numbers = true, default_value_t = DEFAULT_RECALL, value_parser = parse::count)]
     k: usize,
     /// What to search
     #[arg(long = "in", value_enum, default_value_t = Kind::Episodes)]
@@ -117,10 +117,11 @@ impl Recall {
             let hits = ask(context, &self.query(context, text.clone())).await?;
             return context.out.rows(View::Table, &found(hits));
         }
-        for line in input::lines() {
-            let (number, line) = line?;
-            let text = serde_json::from_str(&line).map_err(|e| input::wrong_line(number, e))?;
-            let hits = ask(context, &self.query(context, text)).await?;
+        for value in input::values() {
+            let (line, text) = value?;
+            let hits = ask(context, &self.query(context, text))
+                .await
+                .map_err(|error| Failure::Input(input::at_line(&error, line)))?;
             context.out.json_line(&found(hits))?;
             // Who asks line by line may wait for this answer before the next question.
             context.out.flush()?;

@@ -1,13 +1,13 @@
 use clap::{Args, ValueEnum};
 use memkeep::{DEFAULT_LIMIT, Error, ListSessions, NewSession, Op, SessionId, SessionOrder};
 
-use crate::{context::Context, failure::Failure, output::View, parse};
+use crate::{context::Context, failure::Failure, input, output::View, parse};
 
 /// List sessions, newest first
 #[derive(Args)]
 pub(crate) struct List {
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = parse::count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = DEFAULT_LIMIT, value_parser = parse::count)]
     limit: usize,
     /// What newest means
     #[arg(long, value_enum, default_value_t = Order::Started)]
@@ -81,14 +81,17 @@ pub(crate) struct Summarize {
     /// The session
     #[arg(value_name = "SESSION")]
     session: String,
-    /// The summary
+    /// The summary; all of stdin if it is `-`
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
 }
 
 impl Summarize {
     pub(crate) async fn run(self, context: &mut Context) -> Result<(), Failure> {
-        let op = Op::SetSummary { session: self.session.into(), summary: Some(self.text) };
+        let op = Op::SetSummary {
+            session: self.session.into(),
+            summary: Some(input::text(Some(self.text))?),
+        };
         change(context, op).await
     }
 }

@@ -98,16 +98,16 @@ struct Set {
     #[arg(value_name = "KEY")]
     key: String,
     /// The value
-    #[arg(value_name = "JSON", value_parser = parse::json, allow_negative_numbers = true)]
+    #[arg(value_name = "JSON", value_parser = parse::json::<Json>, allow_negative_numbers = true)]
     value: Json,
     /// Only if the entry is of this version
-    #[arg(long, value_name = "N", conflicts_with = "if_absent")]
+    #[arg(long, value_name = "N", value_parser = parse::version, allow_negative_numbers = true, conflicts_with = "if_absent")]
     if_version: Option<u64>,
     /// Only if there is no entry
     #[arg(long)]
     if_absent: bool,
     /// How long it can be read, such as 12h or 30d
-    #[arg(long, value_name = "DUR", value_parser = parse::duration)]
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse::duration)]
     ttl: Option<Duration>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct List {
     #[arg(value_name = "ID")]
     session: String,
     /// Only the last N
-    #[arg(long, value_name = "N", value_parser = parse::count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count)]
     last: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Find {
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_FINDS, value_parser = parse::count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = DEFAULT_FINDS, value_parser = parse::count)]
     limit: usize,
     /// Only turns of this role
     #[arg(long, value_name = "R")]
@@ -116,7 +116,7 @@ pub(crate) struct Step {
     #[arg(value_name = "STATUS")]
     status: String,
     /// What goes in and comes out
-    #[arg(value_name = "JSON", value_parser = parse::json, allow_negative_numbers = true)]
+    #[arg(value_name = "JSON", value_parser = parse::json::<Json>, allow_negative_numbers = true)]
     payload: Option<Json>,
 }
 

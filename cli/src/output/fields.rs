@@ -1,4 +1,6 @@
-use memkeep::{AuditId, EpisodeId, Json, NoteId, SessionId, StepId, Timestamp, TurnId, Workspace};
+use memkeep::{
+    AuditId, EpisodeId, Hash, Json, NoteId, SessionId, StepId, Timestamp, TurnId, Workspace,
+};
 use serde::Serialize;
 
 use super::escape;
@@ -31,8 +33,18 @@ pub(crate) struct Fields(Vec<Field>);
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) value: Value,
-    /// Whether tables have a column of it.
-    pub(crate) in_table: bool,
+    pub(crate) place: Place,
+}
+
+/// Whether tables have a column of a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Always.
+    Column,
+    /// Where there is room for it.
+    Spare,
+    /// Never.
+    Detail,
 }
 
 /// The value of a field.
@@ -52,12 +64,17 @@ pub(crate) enum Value {
 impl Fields {
     /// A field that tables show too.
     pub(crate) fn column(self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.with(name, value.into(), true)
+        self.with(name, value.into(), Place::Column)
+    }
+
+    /// A field that tables show where they have the room; the last of them goes first.
+    pub(crate) fn spare(self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.with(name, value.into(), Place::Spare)
     }
 
     /// A field of the full view only.
     pub(crate) fn detail(self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.with(name, value.into(), false)
+        self.with(name, value.into(), Place::Detail)
     }
 
     /// The fields of another after these.
@@ -66,34 +83,35 @@ impl Fields {
         self
     }
 
-    fn with(mut self, name: &'static str, value: Value, in_table: bool) -> Self {
-        self.0.push(Field { name, value, in_table });
+    fn with(mut self, name: &'static str, value: Value, place: Place) -> Self {
+        self.0.push(Field { name, value, place });
         self
     }
 
     /// Those that tables show.
     pub(super) fn into_columns(self) -> impl Iterator<Item = Field> {
-        self.0.into_iter().filter(|field| field.in_table)
+        self.0.into_iter().filter(|field| field.place != Place::Detail)
     }
 
     /// The full view: a line a field, the further lines of a value beneath its first.
     pub(crate) fn to_text(&self) -> String {
-        lines(self.0.iter().map(|field| (field.name, field.value.to_text())))
+        let fields = self.0.iter().map(|field| (field.name, field.value.to_text()));
+        let width = self.0.iter().map(|field| field.name.len()).max().unwrap_or(0) + 2;
+        let indent = format!("\n{:width$}", "");
+        fields
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name:width$}{}", value.replace('\n', &indent)))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
-/// A line each of what has a value, the values one beneath the other.
-pub(super) fn lines(fields: impl Iterator<Item = (&'static str, String)> + Clone) -> String {
-    let width = fields.clone().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
-    let indent = format!("\n{:width$}", "");
-    fields
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name:width$}{}", value.replace('\n', &indent)))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
 impl Value {
+    /// JSON that stays JSON when it is shown.
+    pub(super) fn json(json: &Json) -> Self {
+        Self::Text(escape::json(&json.to_string()).into_owned())
+    }
+
     /// In the full view.
     fn to_text(&self) -> String {
         match self {
@@ -150,7 +168,20 @@ macro_rules! names {
     )*};
 }
 
-names!(AuditId, EpisodeId, NoteId, SessionId, StepId, TurnId, Workspace);
+names!(AuditId, EpisodeId, NoteId, SessionId, StepId, TurnId);
+
+/// Often a path: where there is little room it is wrapped.
+impl From<&Workspace> for Value {
+    fn from(workspace: &Workspace) -> Self {
+        Self::Text(workspace.as_str().to_owned())
+    }
+}
+
+impl From<Hash> for Value {
+    fn from(hash: Hash) -> Self {
+        Self::Name(hash.to_string())
+    }
+}
 
 impl From<Timestamp> for Value {
     fn from(at: Timestamp) -> Self {
@@ -179,7 +210,7 @@ impl From<f64> for Value {
 
 impl From<&Json> for Value {
     fn from(json: &Json) -> Self {
-        if json.is_null() { Self::Absent } else { Self::Text(json.to_string()) }
+        if json.is_null() { Self::Absent } else { Self::json(json) }
     }
 }
 

@@ -7,8 +7,8 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::{
     Output, Render,
-    fields::{Value, lines},
-    table,
+    fields::{Place, Value},
+    table::{self, Head},
 };
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ pub(crate) enum View {
 pub(crate) struct Listing<'a, T> {
     out: &'a mut Output,
     view: View,
-    names: Vec<&'static str>,
+    heads: Vec<Head>,
     rows: Vec<Vec<Value>>,
     count: u64,
     kind: PhantomData<T>,
@@ -33,7 +33,7 @@ pub(crate) struct Listing<'a, T> {
 
 impl<'a, T: Render> Listing<'a, T> {
     pub(super) fn new(out: &'a mut Output, view: View) -> Self {
-        Self { out, view, names: Vec::new(), rows: Vec::new(), count: 0, kind: PhantomData }
+        Self { out, view, heads: Vec::new(), rows: Vec::new(), count: 0, kind: PhantomData }
     }
 
     /// Adds a row.
@@ -52,8 +52,12 @@ impl<'a, T: Render> Listing<'a, T> {
         let columns =
             row.fields().into_columns().filter(|field| !(scoped && field.name == "workspace"));
         // Many long texts need not be kept to show the start of each.
-        let (names, values) = columns.map(|field| (field.name, field.value.cut())).unzip();
-        self.names = names;
+        let (heads, values) = columns
+            .map(|field| {
+                (Head { name: field.name, spare: field.place == Place::Spare }, field.value.cut())
+            })
+            .unzip();
+        self.heads = heads;
         self.rows.push(values);
         Ok(())
     }
@@ -67,23 +71,9 @@ impl<'a, T: Render> Listing<'a, T> {
             return Ok(());
         }
         let bold = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-        let Some(lines) = table::table(&self.names, &self.rows, bold, table::room()) else {
-            return self.paragraphs();
-        };
+        let lines = table::table(&self.heads, &self.rows, bold, table::room());
         for line in lines {
             writeln!(self.out.out, "{line}")?;
-        }
-        Ok(())
-    }
-
-    /// The same cells one beneath the other, for a terminal too narrow for the table.
-    fn paragraphs(self) -> Result<(), Failure> {
-        for (i, row) in self.rows.iter().enumerate() {
-            if i > 0 {
-                self.out.text("")?;
-            }
-            let cells = self.names.iter().copied().zip(row.iter().map(Value::to_cell));
-            self.out.text(&lines(cells))?;
         }
         Ok(())
     }

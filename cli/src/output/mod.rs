@@ -78,8 +78,8 @@ impl Output {
 
     /// One line of JSON, whatever was asked for.
     pub(crate) fn json_line<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failure> {
-        serde_json::to_writer(&mut self.out, value)?;
-        Ok(self.out.write_all(b"\n")?)
+        let json = serde_json::to_string(value)?;
+        Ok(writeln!(self.out, "{}", escape::json(&json))?)
     }
 
     /// Text for people, made safe for their terminal.

@@ -23,7 +23,7 @@ fn metadata(metadata: &Metadata) -> Value {
     if metadata.is_empty() {
         return Value::Absent;
     }
-    Value::Text(memkeep::Json::Object(metadata.clone()).to_string())
+    Value::json(&memkeep::Json::Object(metadata.clone()))
 }
 
 /// `created_at` where it does not repeat another time of the record.
@@ -37,16 +37,16 @@ impl Render for Session {
     fn fields(&self) -> Fields {
         Fields::default()
             .column("id", &self.id)
-            .column("workspace", &self.workspace)
-            .column("started", self.started_at)
+            .spare("workspace", &self.workspace)
+            .spare("started", self.started_at)
             .detail("created", created_unless(self.created_at, self.started_at))
             .detail("last_active", self.last_active)
-            .column("ended", self.ended_at)
+            .spare("ended", self.ended_at)
             .detail("model", self.model.as_deref())
             .detail("mode", self.mode.as_deref())
-            .column("turns", self.turn_count)
+            .spare("turns", self.turn_count)
             .detail("steps", self.step_count)
-            .column("tokens", self.total_tokens)
+            .spare("tokens", self.total_tokens)
             .detail("summary", self.summary.as_deref())
             .detail("metadata", metadata(&self.metadata))
             .column("first_prompt", self.first_prompt.as_deref())
@@ -59,11 +59,11 @@ impl Render for Turn {
     fn fields(&self) -> Fields {
         Fields::default()
             .detail("id", &self.id)
-            .column("workspace", &self.workspace)
+            .spare("workspace", &self.workspace)
             .column("session", &self.session)
-            .column("index", self.index)
+            .spare("index", self.index)
             .column("role", self.role.as_str())
-            .column("created", self.created_at)
+            .spare("created", self.created_at)
             .detail("model", self.model.as_deref())
             .detail("tokens", self.tokens)
             .detail("embedding_id", self.embedding_id.as_deref())
@@ -103,10 +103,10 @@ impl Render for Step {
             .detail("id", &self.id)
             .detail("workspace", &self.workspace)
             .detail("session", &self.session)
-            .column("index", self.index)
+            .spare("index", self.index)
             .column("name", self.name.as_str())
             .column("status", self.status.as_str())
-            .column("created", self.created_at)
+            .spare("created", self.created_at)
             .column("payload", &self.payload)
     }
 }
@@ -117,9 +117,9 @@ impl Render for Episode {
     fn fields(&self) -> Fields {
         Fields::default()
             .column("id", &self.id)
-            .column("workspace", &self.workspace)
-            .column("created", self.created_at)
-            .column("state", if self.open { "open" } else { "closed" })
+            .spare("workspace", &self.workspace)
+            .spare("created", self.created_at)
+            .spare("state", if self.open { "open" } else { "closed" })
             .detail("closed", self.closed_at)
             .column("problem", self.problem.as_str())
             .column("summary", self.summary.as_str())
@@ -134,8 +134,8 @@ impl Render for Note {
         let sources: Vec<&str> = self.sources.iter().map(EpisodeId::as_str).collect();
         Fields::default()
             .column("id", &self.id)
-            .column("workspace", &self.workspace)
-            .column("created", self.created_at)
+            .spare("workspace", &self.workspace)
+            .spare("created", self.created_at)
             .column("text", self.text.as_str())
             .detail("sources", (!sources.is_empty()).then(|| sources.join(", ")))
     }
@@ -146,13 +146,13 @@ impl Render for StateEntry {
 
     fn fields(&self) -> Fields {
         Fields::default()
-            .column("workspace", &self.workspace)
+            .spare("workspace", &self.workspace)
             .column("key", self.key.as_str())
-            .column("version", self.version)
+            .spare("version", self.version)
             .detail("created", created_unless(self.created_at, self.updated_at))
-            .column("updated", self.updated_at)
-            .column("expires", self.expires_at)
-            .column("value", self.value.to_string())
+            .spare("updated", self.updated_at)
+            .spare("expires", self.expires_at)
+            .column("value", Value::json(&self.value))
     }
 }
 
@@ -162,13 +162,13 @@ impl Render for AuditRecord {
     fn fields(&self) -> Fields {
         Fields::default()
             .detail("id", &self.id)
-            .column("workspace", &self.workspace)
+            .spare("workspace", &self.workspace)
             .column("seq", self.seq)
-            .column("created", self.created_at)
+            .spare("created", self.created_at)
             .column("action", self.action.as_str())
             .column("decision", self.decision.as_str())
             .column("detail", &self.detail)
-            .detail("hash", self.hash.to_string())
+            .detail("hash", self.hash)
     }
 }
 

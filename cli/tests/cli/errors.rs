@@ -16,7 +16,11 @@ fn wrong_words_end_with_2_in_either_form() {
     for words in [
         &["fly"][..],
         &["sessions", "--limit"],
-        &["sessions", "--limit", "-1"],
+        &["--store", "sqlite:x", "sessions", "--store", "sqlite:y"],
+        &["--workspace", "a", "start", "--workspace", "b"],
+        &["--workspace", "a", "state", "get", "k", "--workspace=b"],
+        &["state", "--workspace", "a", "get", "k", "--workspace", "b"],
+        &["start", "--workspace", "a", "--workspace", "b"],
         &["sessions", "--order", "size"],
         &["session"],
         &["turns", "s", "--last", "x"],
@@ -43,6 +47,43 @@ fn wrong_words_end_with_2_in_either_form() {
         assert!(shown.err.contains("Commands:") && !shown.err.contains("error"), "{shown:?}");
         store.run(&[words, &["--json"]].concat()).failed(2, "InvalidArgument");
     }
+}
+
+#[test]
+fn what_is_no_number_or_length_is_told() {
+    let store = Store::new();
+    for words in [
+        &["sessions", "--limit", "-1"][..],
+        &["find", "x", "--limit", "-1"],
+        &["turns", "s", "--last", "-1"],
+        &["recall", "x", "-k", "-1"],
+        &["state", "set", "k", "1", "--if-version", "-1"],
+    ] {
+        let run = store.run(words).failed(2, "InvalidArgument");
+        assert!(run.err.contains("not a number of 0 or more"), "{run:?}");
+    }
+    for words in
+        [&["prune", "--older-than", "-1h"][..], &["state", "set", "k", "1", "--ttl", "-1h"]]
+    {
+        let run = store.run(words).failed(2, "InvalidArgument");
+        assert!(run.err.contains("not negative"), "{run:?}");
+    }
+}
+
+#[test]
+fn usage_lines_do_not_ask_for_what_is_known() {
+    let store = Store::new();
+    for words in [&["turn"][..], &["turn", "--help"], &["sessions", "--nosuch"]] {
+        let run = store.run(words);
+        let said = run.out.clone() + &run.err;
+        let usage = said.lines().find(|line| line.starts_with("Usage: "));
+        assert!(usage.is_some_and(|usage| !usage.contains("--store")), "{run:?}");
+    }
+    for command in ["verify", "compact", "backup"] {
+        let help = store.text(&[command, "--help"]);
+        assert!(help.contains("--store") && !help.contains("--workspace"), "{help}");
+    }
+    assert!(store.text(&["notes", "--help"]).contains("--workspace"));
 }
 
 #[test]
@@ -208,6 +249,27 @@ fn a_full_disk_is_an_error() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.starts_with("error[StorageFull]: "), "{words:?}: {said}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_stored_is_told_though_the_answer_cannot_be() {
+    let store = Store::new();
+    let file = store.word("out.jsonl");
+    for words in [
+        &["start", "--id", "s"][..],
+        &["add", "note", "x", "--json"],
+        &["state", "set", "k", "1"],
+        &["export", &file],
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = store.command(words).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("StorageFull"), "{words:?}: {said}");
+        assert!(said.contains("is stored, but ") || said.contains("is written, but "), "{said}");
+    }
+    assert_eq!(store.json(&["sessions"]).len(), 1);
 }
 
 #[cfg(unix)]

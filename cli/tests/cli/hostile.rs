@@ -4,13 +4,15 @@ use serde_json::json;
 
 use crate::support::Store;
 
-const HOSTILE: &str =
-    "\0nul \x1b[31mred\x1b]0;title\x07 \r\n\ttab \u{9b}2J \u{202e}live 100% _ ' \" \\ 部署 \u{7f}";
+const HOSTILE: &str = "\0nul \x1b[31mred\x1b]0;title\x07 \r\n\ttab \u{9b}2J \u{202e}live \u{200b}\u{200e}\u{61c} 100% _ ' \" \\ 部署 \u{7f}";
 
 /// Nothing on stdout that steers a terminal.
 #[track_caller]
 fn assert_tame(text: &str) {
-    let wild = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    let wild = |c: char| {
+        let hides = ['\u{202e}', '\u{200b}', '\u{200e}', '\u{61c}'].contains(&c);
+        hides || (c.is_control() && c != '\n')
+    };
     assert!(!text.contains(wild), "{text:?}");
 }
 
@@ -61,6 +63,39 @@ fn it_is_escaped_for_people_and_whole_for_programs() {
     assert_eq!(store.json(&["state", "list"])[0]["value"], json!({HOSTILE: HOSTILE}));
     assert_eq!(store.json(&["turns", word])[0]["content"], word);
     assert_eq!(store.json(&["recall", "live"])[0]["record"]["problem"], HOSTILE);
+}
+
+#[test]
+fn json_for_people_is_escaped_and_equal() {
+    let store = store();
+    let queries = b"\"live\"\n";
+    let hits = store.feed(&["recall", "--queries", "-"], queries).done();
+    assert_tame(&hits.out);
+    assert_eq!(hits.lines()[0][0]["record"]["problem"], HOSTILE);
+    let note = json!({"op": "add_note", "text": HOSTILE});
+    let outcome = store.batch(&[], &[note]).done();
+    assert_tame(&outcome.out);
+    assert_eq!(outcome.lines()[0]["text"], HOSTILE);
+    let word = json!(&HOSTILE[1..]);
+    let shown = store.text(&["state", "set", "k", &word.to_string()]);
+    assert_tame(&shown);
+    let value = shown.lines().find_map(|line| line.strip_prefix("value")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(value.trim()).unwrap(), word);
+}
+
+#[test]
+fn a_long_word_is_not_repeated() {
+    let store = Store::new();
+    let long = "x".repeat(50_000);
+    for words in [&["state", "set", "k", &long][..], &[&long], &["sessions", "--limit", &long]] {
+        for json in [&[][..], &["--json"]] {
+            let run = store.run(&[words, json].concat()).failed(2, "InvalidArgument");
+            assert!(run.err.len() < 1_000, "{run:?}");
+        }
+    }
+    store.make(&["start"]);
+    let run = store.run(&["session", &long[..1_000]]).failed(1, "NotFound");
+    assert!(run.err.len() < 300, "{run:?}");
 }
 
 #[test]

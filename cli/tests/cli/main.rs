@@ -2,6 +2,7 @@
 
 mod batch;
 mod errors;
+mod files;
 mod hostile;
 mod maintain;
 mod memory;

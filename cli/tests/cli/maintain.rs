@@ -99,3 +99,20 @@ fn a_backup_is_a_store() {
     assert_eq!(store.text(&["--store", &url, "export"]), store.text(&["export"]));
     assert_eq!(store.run(&["backup", &copy]).status, Some(1), "nothing is overwritten");
 }
+
+#[test]
+fn the_head_of_each_audit_chain_can_be_kept_elsewhere() {
+    let store = filled();
+    assert_eq!(store.text(&["audit", "--head"]), "no audit records\n");
+    for workspace in ["a", "b"] {
+        for action in ["one", "two"] {
+            store.make(&["add", "audit", action, "allow", "--workspace", workspace]);
+        }
+    }
+    let all = store.json(&["audit"]);
+    let heads = store.json(&["audit", "--head"]);
+    let wanted = |record: &serde_json::Value| json!({"workspace": record["workspace"], "seq": record["seq"], "hash": record["hash"]});
+    assert_eq!(heads, [wanted(&all[1]), wanted(&all[3])]);
+    assert_eq!(store.json(&["audit", "--head", "--workspace", "b"]), heads[1..]);
+    assert!(store.text(&["audit", "--head"]).contains(all[3]["hash"].as_str().unwrap()));
+}

@@ -200,3 +200,21 @@ fn deletions_tell_what_went() {
     assert_eq!(store.one(&["delete", "session", "s1"])["existed"], false);
     store.run(&["turns", "s1"]).failed(1, "NotFound");
 }
+
+#[test]
+fn a_hyphen_is_stdin_unless_it_is_meant() {
+    let store = Store::new();
+    store.make(&["start", "--id", "s"]);
+    store.feed(&["turn", "s", "user", "-"], b"from stdin").done();
+    store.feed(&["add", "note", "-"], b"a lesson\n").done();
+    store.feed(&["turn", "s", "user", "--", "-"], b"no").done();
+    store.feed(&["turn", "--", "s", "user", "-"], b"no").done();
+    store.feed(&["add", "note", "--", "-"], b"no").done();
+    store.feed(&["summarize", "s", "-"], b"all of it").done();
+    let turns = store.json(&["turns", "s"]);
+    let said: Vec<_> = turns.iter().map(|turn| turn["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["from stdin", "-", "-"]);
+    let notes = store.json(&["notes"]);
+    assert_eq!((&notes[0]["text"], &notes[1]["text"]), (&json!("a lesson\n"), &json!("-")));
+    assert_eq!(store.one(&["session", "s"])["summary"], "all of it");
+}

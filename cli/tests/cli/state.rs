@@ -78,3 +78,19 @@ fn a_get_without_a_workspace_spans_all() {
     assert_eq!(store.one(&["state", "get", "k", "--workspace", "b"])["value"], 2);
     store.run(&["state", "get", "k", "--workspace", "c"]).failed(1, "NotFound");
 }
+
+#[test]
+fn a_number_is_kept_exactly_or_refused() {
+    let store = Store::new();
+    for wrong in ["18446744073709551616", "-9223372036854775809", "[{\"a\":99999999999999999999}]"]
+    {
+        let run = store.run(&["state", "set", "k", wrong]).failed(2, "InvalidArgument");
+        assert!(run.err.contains("64 bits"), "{run:?}");
+        store.run(&["add", "audit", "a", "allow", wrong]).failed(2, "InvalidArgument");
+    }
+    for kept in ["18446744073709551615", "-9223372036854775808", "1e30", "\"99999999999999999999\""]
+    {
+        let value: serde_json::Value = serde_json::from_str(kept).unwrap();
+        assert_eq!(store.one(&["state", "set", "k", kept])["value"], value);
+    }
+}

@@ -102,22 +102,61 @@ fn every_row_that_was_skipped_is_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error() {
-    let store = filled();
-    store.run(&["import", &store.word("nowhere")]).failed(1, "NotFound");
+fn what_cannot_be_read_is_an_error_and_makes_no_store() {
+    let store = Store::new();
     fs::write(store.path("letter"), "dear friend\n").unwrap();
+    fs::write(store.path("broken"), b"SQLite format 3\0 and nothing like it").unwrap();
+    fs::write(store.path("empty"), "").unwrap();
+    for (name, kind) in [
+        ("nowhere", "NotFound"),
+        ("letter", "InvalidArgument"),
+        ("broken", "Corrupt"),
+        ("empty", "InvalidArgument"),
+    ] {
+        store.run(&["import", &store.word(name)]).failed(1, kind);
+        assert_eq!(fs::read_dir(store.path("")).unwrap().count(), 3, "{name}");
+    }
     let letter = store.word("letter");
-    store.run(&["import", &letter]).failed(1, "InvalidArgument");
     store.run(&["import", &letter, "--from", "muse"]).failed(1, "InvalidArgument");
     store.run(&["import", &letter, "--from", "paper"]).failed(2, "InvalidArgument");
-    store.run(&["export", &store.word("no/such/folder")]).failed(1, "NotFound");
-    assert_eq!(
-        fs::read_dir(store.path(""))
-            .unwrap()
-            .filter(|entry| {
-                entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp")
-            })
-            .count(),
-        0
-    );
+    let run = store.feed(&["import", "-"], b"dear friend\n").failed(1, "InvalidArgument");
+    assert!(run.err.contains("path: stdin") && !run.err.contains("tmp"), "{run:?}");
+    assert_eq!(fs::read_dir(store.path("")).unwrap().count(), 3);
+}
+
+#[test]
+fn an_export_is_read_from_stdin() {
+    let (store, other) = (filled(), Store::new());
+    let everything = store.text(&["export"]);
+    let dry = other.feed(&["import", "-", "--dry-run", "--json"], everything.as_bytes()).done();
+    assert_eq!(dry.lines()[0]["counts"]["turns"]["stored"], 1);
+    other.feed(&["import", "-"], everything.as_bytes()).done();
+    assert_eq!(other.text(&["export"]), everything);
+    let run = other.feed(&["import", "-", "--workspace", "x"], everything.as_bytes());
+    assert_eq!(run.status, Some(0));
+    assert!(run.err.contains("no effect on an export"), "{run:?}");
+}
+
+#[test]
+fn the_report_tells_what_was_repaired_and_kept_and_no_long_value_whole() {
+    let store = Store::new();
+    let note = |id: &str, text: &str| {
+        format!(
+            r#"{{"kind":"note","id":"{id}","workspace":"w","created_at":"2026-01-01T00:00:00Z","text":"{text}"}}"#
+        )
+    };
+    let head = "{\"memkeep_export\":1}\n";
+    let long = "x".repeat(900);
+    let file = [head, &note("n1", "a\\ud800"), "\n"].concat();
+    let text = store.feed(&["import", "-"], file.as_bytes()).done().out;
+    assert!(text.contains("include the repaired"), "{text}");
+    store.feed(&["import", "-"], [head, &note(&long, "a"), "\n"].concat().as_bytes()).done();
+    let state = r#"{"kind":"state","workspace":"w","key":"k","version":1,"value":1,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}"#;
+    store.feed(&["import", "-"], [head, state, "\n"].concat().as_bytes()).done();
+    store.run(&["state", "set", "k", "2", "--workspace", "w"]).done();
+    let text = store.feed(&["import", "-"], [head, state, "\n"].concat().as_bytes()).done().out;
+    assert!(text.contains("kept: 1 "), "{text}");
+    let other = [head, &note(&long, "b"), "\n"].concat();
+    let text = store.feed(&["import", "-"], other.as_bytes()).done().out;
+    assert!(!text.contains(&long[..100]) && text.contains('…'), "{text}");
 }
