@@ -34,16 +34,14 @@ pub(crate) async fn check(case: &mut Case, beyond: Beyond) -> Verdict {
     let kinds = case.backend().info().kinds;
     let stores =
         Stores { factory: Arc::clone(&case.factory), site: case.site.clone(), seed: case.seed };
-    let failed = match regression(&stores, &kinds, beyond).await? {
-        Some(failed) => Some(failed),
-        None => {
-            // proptest's values cannot be sent between threads: they get one for themselves.
-            let runtime = Handle::current();
-            let random = move || random(&stores, &kinds, beyond, &runtime);
-            let ended = tokio::task::spawn_blocking(random).await;
-            ended.map_err(|e| Failure::new("random programs", e.to_string()))??
-        }
-    };
+    let mut failed = regression(&stores, &kinds, beyond).await?;
+    if failed.is_none() {
+        // proptest's values cannot be sent between threads: they get one for themselves.
+        let runtime = Handle::current();
+        let random = move || random(&stores, &kinds, beyond, &runtime);
+        let ended = tokio::task::spawn_blocking(random).await;
+        failed = ended.map_err(|e| Failure::new("random programs", e.to_string()))??;
+    }
     let Some(Failed { failure, log, program, of }) = failed else { return Ok(()) };
     case.log.replace(&log);
     let json = serde_json::to_string(&program).unwrap_or_default();

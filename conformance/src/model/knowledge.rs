@@ -2,7 +2,7 @@
 
 use memkeep_core::{
     AuditHead, AuditRecord, Counts, DeleteState, Episode, EpisodeId, EpisodeRevision, ErrorKind,
-    Expected, NewAudit, NewEpisode, NewNote, Note, NoteId, Outcome, PutState, StateEntry,
+    Expected, Hash, NewAudit, NewEpisode, NewNote, Note, NoteId, Outcome, PutState, StateEntry,
     StateSlot, Timestamp, Workspace,
 };
 
@@ -28,7 +28,7 @@ impl Memory {
                 && open == there.open
                 && workspace == there.workspace
                 && metadata == there.metadata
-                && unset_or(&new.created_at, &there.created_at);
+                && unset_or(new.created_at.as_ref(), &there.created_at);
             if row.origin == origin(new) || same {
                 return Ok(Done::Now(Outcome::Episode(there.clone())));
             }
@@ -108,8 +108,8 @@ impl Memory {
             let there = &row.record;
             let same = new.text == there.text
                 && sources == there.sources
-                && unset_or(&new.workspace, &there.workspace)
-                && unset_or(&new.created_at, &there.created_at);
+                && unset_or(new.workspace.as_ref(), &there.workspace)
+                && unset_or(new.created_at.as_ref(), &there.created_at);
             if same {
                 return Ok(Done::Now(Outcome::Note(there.clone())));
             }
@@ -151,12 +151,12 @@ impl Memory {
 
     fn put_slot(&mut self, slot: StateSlot) {
         let here = |old: &&mut StateSlot| old.workspace == slot.workspace && old.key == slot.key;
-        match self.states.iter_mut().map(|row| &mut row.record).find(here) {
-            Some(there) => *there = slot,
-            None => {
-                let row = self.row(slot, None);
-                self.states.push(row);
-            }
+        let there = self.states.iter_mut().map(|row| &mut row.record).find(here);
+        if let Some(there) = there {
+            *there = slot;
+        } else {
+            let row = self.row(slot, None);
+            self.states.push(row);
         }
     }
 
@@ -222,7 +222,7 @@ impl Memory {
                 && new.decision == there.decision
                 && workspace == there.workspace
                 && detail == there.detail
-                && unset_or(&new.created_at, &there.created_at);
+                && unset_or(new.created_at.as_ref(), &there.created_at);
             if same {
                 return Ok(Done::Now(Outcome::Audit(there.clone())));
             }
@@ -253,7 +253,7 @@ impl Memory {
             Some(AuditRecord { seq, hash, .. }) => {
                 AuditHead { workspace: workspace.clone(), seq: *seq, hash: *hash }
             }
-            None => AuditHead { workspace: workspace.clone(), seq: 0, hash: Default::default() },
+            None => AuditHead { workspace: workspace.clone(), seq: 0, hash: Hash::default() },
         }
     }
 }

@@ -135,7 +135,7 @@ impl Memory {
             }),
             Op::ResumeSession { session } => self.change_session(session, |s| s.ended_at = None),
             Op::SetSummary { session, summary } => {
-                self.change_session(session, |s| s.summary = summary.clone())
+                self.change_session(session, |s| s.summary.clone_from(summary))
             }
             Op::DeleteSession { session, ended_before } => {
                 Ok(self.delete_session(session, *ended_before))
@@ -150,7 +150,7 @@ impl Memory {
                 t.tags.remove(name);
             }),
             Op::SetEmbedding { turn, embedding_id } => {
-                self.change_turn(turn, |t| t.embedding_id = embedding_id.clone())
+                self.change_turn(turn, |t| t.embedding_id.clone_from(embedding_id))
             }
             Op::AddEpisode(new) => self.add_episode(new, moment),
             Op::ReviseEpisode(revision) => self.revise_episode(revision),

@@ -1,9 +1,9 @@
 //! Random ops.
 
 use memkeep_core::{
-    AuditRecord, DeleteState, Episode, EpisodeId, EpisodeRevision, Hash, NewAudit, NewEpisode,
-    NewNote, NewSession, NewStep, NewTurn, Note, Op, PutState, Record, RecordKind, Session,
-    StateSlot, Step, Turn,
+    AuditRecord, DeleteState, Episode, EpisodeId, EpisodeRevision, Hash, Metadata, NewAudit,
+    NewEpisode, NewNote, NewSession, NewStep, NewTurn, Note, Op, PutState, Record, RecordKind,
+    Session, StateSlot, Step, Turn,
 };
 use proptest::{
     collection::vec,
@@ -254,7 +254,7 @@ fn restored_session() -> BoxedStrategy<Op> {
                 model: None,
                 mode: None,
                 summary,
-                metadata: Default::default(),
+                metadata: Metadata::default(),
                 next_turn,
                 next_step,
                 turn_count,
@@ -283,7 +283,7 @@ fn restored_turn() -> BoxedStrategy<Op> {
                 model: None,
                 tokens,
                 embedding_id: None,
-                metadata: Default::default(),
+                metadata: Metadata::default(),
                 tags,
             })
             .into()
@@ -320,7 +320,7 @@ fn restored_episode() -> BoxedStrategy<Op> {
                 summary: String::new(),
                 open,
                 closed_at,
-                metadata: Default::default(),
+                metadata: Metadata::default(),
             })
             .into()
         })

@@ -91,7 +91,7 @@ impl Player {
                     return Ok(());
                 };
                 let page = answer::page(&handle, &listing, Some(cursor)).await;
-                self.page(case, listing, Some(last), page)
+                self.page(case, listing, Some(&last), page)
             }
             Command::Prune { before, scope: seen } => {
                 let before = Case::at(*before);
@@ -145,7 +145,7 @@ impl Player {
         &mut self,
         case: &Case,
         listing: Listing,
-        last: Option<Place>,
+        last: Option<&Place>,
         told: Result<Page<Record>, Error>,
     ) -> Verdict {
         let all = self.memory.list(&listing, case.now());
@@ -158,7 +158,7 @@ impl Player {
             }
         };
         answer::well_formed(&page, listing.limit)?;
-        rows.retain(|(place, _)| last.as_ref().is_none_or(|last| place > last));
+        rows.retain(|(place, _)| last.is_none_or(|last| place > last));
         let more = rows.len() > listing.limit;
         rows.truncate(listing.limit);
         let end = rows.last().map(|(place, _)| place.clone());

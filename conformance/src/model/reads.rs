@@ -100,17 +100,6 @@ impl Memory {
         let newest = |at: Timestamp, inserted: u64| {
             (String::new(), String::new(), -at.as_micros(), inserted)
         };
-        // Each row of a kind with its place, if it is listed.
-        fn placed<T: Kept>(
-            rows: &[Row<T>],
-            place: impl Fn(&T, u64) -> Option<Place>,
-        ) -> Vec<(Place, Record)> {
-            let row = |row: &Row<T>| {
-                let place = place(&row.record, row.inserted)?;
-                Some((place, row.record.clone().record()))
-            };
-            rows.iter().filter_map(row).collect()
-        }
         let index = |index: u64| i64::try_from(index).unwrap_or(i64::MAX);
         let mut rows = match of {
             Of::Scan(kind) => {
@@ -287,4 +276,16 @@ impl Memory {
         }
         counts
     }
+}
+
+/// Each row of a kind with its place, if it is listed.
+fn placed<T: Kept>(
+    rows: &[Row<T>],
+    place: impl Fn(&T, u64) -> Option<Place>,
+) -> Vec<(Place, Record)> {
+    let row = |row: &Row<T>| {
+        let place = place(&row.record, row.inserted)?;
+        Some((place, row.record.clone().record()))
+    };
+    rows.iter().filter_map(row).collect()
 }

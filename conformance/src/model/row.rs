@@ -47,15 +47,12 @@ kept! {
 }
 
 /// The row of the record with this id.
-pub(super) fn find<'a, T: Kept>(rows: &'a [Row<T>], id: impl AsRef<str>) -> Option<&'a Row<T>> {
+pub(super) fn find<T: Kept>(rows: &[Row<T>], id: impl AsRef<str>) -> Option<&Row<T>> {
     rows.iter().find(|row| row.record.id() == id.as_ref())
 }
 
 /// The record with this id, to be changed.
-pub(super) fn find_mut<'a, T: Kept>(
-    rows: &'a mut [Row<T>],
-    id: impl AsRef<str>,
-) -> Option<&'a mut T> {
+pub(super) fn find_mut<T: Kept>(rows: &mut [Row<T>], id: impl AsRef<str>) -> Option<&mut T> {
     let row = rows.iter_mut().find(|row| row.record.id() == id.as_ref());
     row.map(|row| &mut row.record)
 }

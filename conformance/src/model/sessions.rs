@@ -22,12 +22,12 @@ impl Memory {
     ) -> Result<Done, ErrorKind> {
         if let Some(row) = new.id.as_ref().and_then(|id| find(&self.sessions, id)) {
             let there = &row.record;
-            let not_against = unset_or(&new.workspace, &there.workspace)
-                && unset_or(&new.created_at, &there.created_at)
-                && unset_or(&new.started_at, &there.started_at)
+            let not_against = unset_or(new.workspace.as_ref(), &there.workspace)
+                && unset_or(new.created_at.as_ref(), &there.created_at)
+                && unset_or(new.started_at.as_ref(), &there.started_at)
                 && (new.model.is_none() || new.model == there.model)
                 && (new.mode.is_none() || new.mode == there.mode)
-                && unset_or(&new.metadata, &there.metadata);
+                && unset_or(new.metadata.as_ref(), &there.metadata);
             // What the caller left out has its default.
             let whole = new.workspace.clone().unwrap_or_default() == there.workspace
                 && new.model == there.model
@@ -108,7 +108,7 @@ impl Memory {
                 && new.embedding_id == there.embedding_id
                 && new.metadata.clone().unwrap_or_default() == there.metadata
                 && new.tags.clone().unwrap_or_default() == there.tags
-                && unset_or(&new.created_at, &there.created_at);
+                && unset_or(new.created_at.as_ref(), &there.created_at);
             if row.origin == origin(new) || same {
                 return Ok(Done::Now(Outcome::Turn(there.clone())));
             }
@@ -185,7 +185,7 @@ impl Memory {
                 && new.name == there.name
                 && new.status == there.status
                 && new.payload.clone().unwrap_or_default() == there.payload
-                && unset_or(&new.created_at, &there.created_at);
+                && unset_or(new.created_at.as_ref(), &there.created_at);
             if same {
                 return Ok(Done::Now(Outcome::Step(there.clone())));
             }
@@ -235,6 +235,6 @@ fn next_index(session: &Session, next: u64) -> Result<u64, ErrorKind> {
     }
 }
 
-pub(super) fn unset_or<T: PartialEq>(set: &Option<T>, there: &T) -> bool {
-    set.as_ref().is_none_or(|set| set == there)
+pub(super) fn unset_or<T: PartialEq>(set: Option<&T>, there: &T) -> bool {
+    set.is_none_or(|set| set == there)
 }

@@ -29,8 +29,8 @@ fn id<T: AsRef<str> + ?Sized>(text: &T) -> bool {
     !text.as_ref().is_empty() && name(text)
 }
 
-fn unset_or<T>(value: &Option<T>, is_right: impl Fn(&T) -> bool) -> bool {
-    value.as_ref().is_none_or(is_right)
+fn unset_or<T>(value: Option<&T>, is_right: impl Fn(&T) -> bool) -> bool {
+    value.is_none_or(is_right)
 }
 
 /// How deep arrays and objects nest.
@@ -61,60 +61,64 @@ fn workspace(workspace: &memkeep_core::Workspace) -> bool {
 fn is_right(op: &Op) -> bool {
     match op {
         Op::StartSession(new) | Op::EnsureSession(new) => {
-            unset_or(&new.id, id)
-                && unset_or(&new.workspace, workspace)
-                && unset_or(&new.metadata, metadata)
+            unset_or(new.id.as_ref(), id)
+                && unset_or(new.workspace.as_ref(), workspace)
+                && unset_or(new.metadata.as_ref(), metadata)
         }
         Op::EndSession { session, .. }
         | Op::ResumeSession { session }
         | Op::SetSummary { session, .. }
         | Op::DeleteSession { session, .. } => id(session),
         Op::RecordTurn(new) => {
-            unset_or(&new.id, id)
+            unset_or(new.id.as_ref(), id)
                 && id(&new.session)
                 && name(&new.role)
-                && unset_or(&new.embedding_id, name)
-                && unset_or(&new.metadata, metadata)
+                && unset_or(new.embedding_id.as_ref(), name)
+                && unset_or(new.metadata.as_ref(), metadata)
                 && new.tags.iter().flatten().all(|(tag, _)| name(tag))
         }
         Op::RecordStep(new) => {
-            unset_or(&new.id, id)
+            unset_or(new.id.as_ref(), id)
                 && id(&new.session)
                 && name(&new.name)
                 && name(&new.status)
-                && unset_or(&new.payload, json)
+                && unset_or(new.payload.as_ref(), json)
         }
         Op::DeleteTurn { turn } => id(turn),
         Op::TagTurn { turn, name: tag, .. } | Op::UntagTurn { turn, name: tag } => {
             id(turn) && name(tag)
         }
-        Op::SetEmbedding { turn, embedding_id } => id(turn) && unset_or(embedding_id, name),
+        Op::SetEmbedding { turn, embedding_id } => {
+            id(turn) && unset_or(embedding_id.as_ref(), name)
+        }
         Op::AddEpisode(new) => {
-            unset_or(&new.id, id)
-                && unset_or(&new.workspace, workspace)
-                && unset_or(&new.metadata, metadata)
+            unset_or(new.id.as_ref(), id)
+                && unset_or(new.workspace.as_ref(), workspace)
+                && unset_or(new.metadata.as_ref(), metadata)
         }
         Op::ReviseEpisode(revision) => {
-            id(&revision.episode) && unset_or(&revision.metadata, metadata)
+            id(&revision.episode) && unset_or(revision.metadata.as_ref(), metadata)
         }
         Op::SetEpisodeOpen { episode, .. } | Op::DeleteEpisode { episode, .. } => id(episode),
         Op::AddNote(new) => {
-            unset_or(&new.id, id)
-                && unset_or(&new.workspace, workspace)
+            unset_or(new.id.as_ref(), id)
+                && unset_or(new.workspace.as_ref(), workspace)
                 && new.sources.iter().flatten().all(id)
         }
         Op::DeleteNote { note } => id(note),
         Op::PutState(put) => {
-            unset_or(&put.workspace, workspace)
+            unset_or(put.workspace.as_ref(), workspace)
                 && name(&put.key)
                 && json(&put.value)
                 && (put.expires_at.is_none() || put.ttl_ms.is_none())
         }
-        Op::DeleteState(delete) => unset_or(&delete.workspace, workspace) && name(&delete.key),
+        Op::DeleteState(delete) => {
+            unset_or(delete.workspace.as_ref(), workspace) && name(&delete.key)
+        }
         Op::AppendAudit(new) => {
-            unset_or(&new.id, id)
-                && unset_or(&new.workspace, workspace)
-                && unset_or(&new.detail, json)
+            unset_or(new.id.as_ref(), id)
+                && unset_or(new.workspace.as_ref(), workspace)
+                && unset_or(new.detail.as_ref(), json)
         }
         Op::ForgetWorkspace { workspace: forgotten } => workspace(forgotten),
         Op::Restore { record } => is_right_record(record),
@@ -136,7 +140,7 @@ fn is_right_record(record: &Record) -> bool {
             Record::Turn(r) => {
                 id(&r.session)
                     && name(&r.role)
-                    && unset_or(&r.embedding_id, name)
+                    && unset_or(r.embedding_id.as_ref(), name)
                     && metadata(&r.metadata)
                     && r.tags.keys().all(name)
                     && r.index < LAST
@@ -150,7 +154,7 @@ fn is_right_record(record: &Record) -> bool {
             }
             Record::Episode(r) => metadata(&r.metadata) && !(r.open && r.closed_at.is_some()),
             Record::Note(r) => r.sources.iter().all(id),
-            Record::State(r) => (1..=LAST).contains(&r.version) && unset_or(&r.value, json),
+            Record::State(r) => (1..=LAST).contains(&r.version) && unset_or(r.value.as_ref(), json),
             Record::Audit(r) => json(&r.detail) && r.seq < LAST,
         }
 }
