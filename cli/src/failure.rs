@@ -143,9 +143,11 @@ fn causes(error: &Error) -> Vec<String> {
             let mut words = text.split_whitespace().filter(|word| !["a", "an"].contains(word));
             words.all(|word| earlier.contains(word))
         };
-        if !said.iter().any(repeats) {
-            said.push(text);
+        // What stands behind a repetition only repeats it with the codes of a library.
+        if said.iter().any(repeats) {
+            break;
         }
+        said.push(text);
         next = cause.source();
     }
     said.split_off(1)

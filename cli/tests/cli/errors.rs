@@ -181,6 +181,7 @@ fn a_foreign_file_is_not_a_store_and_stays_as_it_is() {
         let run = store.run(words);
         assert_eq!(run.status, Some(1), "{run:?}");
         assert!(run.err.starts_with("error[Corrupt]: "), "{run:?}");
+        assert_eq!(run.err.lines().count(), 1, "a cause that only repeats is left out: {run:?}");
     }
     assert_eq!(fs::read_to_string(store.path("store.db")).unwrap(), text);
 }
