@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use super::excerpt;
 use crate::Json;
 
 /// JSON read from text as Python's `json` writes and reads it, and what had to be changed.
@@ -94,11 +95,7 @@ impl Rewriter<'_> {
     fn as_string(&mut self, start: usize, token: &str, why: &str) -> usize {
         let end = start + token.len();
         self.replace(start, end, &format!("\"{token}\""));
-        let mut shown: String = token.chars().take(40).collect();
-        if shown.len() < token.len() {
-            shown.push('…');
-        }
-        self.repairs.push(format!("{shown} {why}: kept as a string"));
+        self.repairs.push(format!("{} {why}: kept as a string", excerpt(token)));
         end
     }
 

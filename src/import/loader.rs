@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::{
     ImportAction, ImportIssue, ImportOptions, ImportProgress, ImportReport, ImportTally,
-    SourceFormat,
+    SourceFormat, excerpt,
     item::{Entry, Item, Kind, Place, Sink},
     judge::judge,
     lookup::Lookup,
@@ -373,9 +373,10 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 /// Why the store refused a record, without the batch's part in it.
-fn refused(error: &Error) -> String {
+pub(super) fn refused(error: &Error) -> String {
     let context = error.context().iter().filter(|(name, _)| *name != "op" && *name != "field");
-    let context: Vec<_> = context.map(|(name, value)| format!("{name}: {value}")).collect();
+    let context: Vec<_> =
+        context.map(|(name, value)| format!("{name}: {}", excerpt(value))).collect();
     let open =
         if context.is_empty() { String::new() } else { format!(" ({})", context.join(", ")) };
     format!("{}: {}{open}", error.kind(), error.message())

@@ -15,7 +15,7 @@ mod source_file;
 #[cfg(feature = "import")]
 mod sqlite;
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use crate::{MemoryBackend, Result};
 
@@ -42,6 +42,8 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 ///   turn's metadata: under `imported.metadata`).
 /// - A time that is no instant in the years 0 to 9999 becomes that of the session's start, or 1970.
 /// - A missing text becomes empty; a missing or empty id is made from the row.
+///
+/// A tag that exceeds the bounds is skipped, and its turn stored without it.
 ///
 /// # Twice, and two files
 ///
@@ -97,4 +99,12 @@ pub async fn import(
 ) -> Result<ImportReport> {
     let path = path.as_ref().to_owned();
     loader::load(store, path, options).await.map_err(|e| e.during("import"))
+}
+
+/// A value of a file as a reason shows it: cut, for it may be of any length.
+fn excerpt(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
 }

@@ -207,19 +207,32 @@ on_every_backend! {
                 ('a', 's', 0, 'user', 'good', 1), ('b', 's', 1, '{long}', 'bad', 2),
                 ('c', '{long}', 0, 'user', 'lost', 3), ('{long}', 's', 2, 'user', 'bad', 4),
                 ('d', 's', 3, 'user', 'good', 5);
-             INSERT INTO memory_tags VALUES ('b', 't', NULL), ('d', '{long}', NULL);"
+             INSERT INTO memory_tags VALUES ('b', 't', NULL), ('d', '{long}', NULL),
+                ('d', 'good', 'v');"
         ));
         let report = import_all(&store, &source.path).await;
         let counts = report.counts;
         assert_eq!((counts.sessions.stored, counts.sessions.skipped), (1, 1));
-        // The last one has a tag that is too long.
-        assert_eq!((counts.turns.stored, counts.turns.skipped), (1, 4));
-        assert_eq!((counts.tags.stored, counts.tags.skipped), (0, 2));
+        // The last one is stored without the tags that cannot be.
+        assert_eq!((counts.turns.stored, counts.turns.skipped), (2, 3));
+        assert_eq!((counts.tags.stored, counts.tags.skipped), (1, 2));
+        let turns = store.turns(&ListTurns::new("s")).await.unwrap().items;
+        assert_eq!(json!(turns[1].tags), json!({ "good": "v" }));
+        let tag = &reasons(&report, ImportAction::Skipped, "memory_tags", 2)[0];
+        let shown = "x".repeat(80);
+        assert_eq!(
+            *tag,
+            format!(
+                "the tag `{shown}…` is not stored: InvalidArgument: name: 1025 bytes, at most 1024 are allowed"
+            )
+        );
         assert_eq!(
             reasons(&report, ImportAction::Skipped, "turns", 2),
             ["InvalidArgument: role: 1025 bytes, at most 1024 are allowed"]
         );
         assert!(reasons(&report, ImportAction::Skipped, "turns", 3)[0].starts_with("its session"));
+        let second = import_all(&store, &source.path).await.counts;
+        assert_eq!((second.total().stored, second.turns.already_there), (0, 2));
     }
 
     async fn bad_rows_do_not_multiply_the_work(store: Store) {

@@ -10,8 +10,12 @@ use super::{
     tier1,
 };
 use crate::{
-    Metadata, Record, Result, Session, SessionId, Timestamp, Turn, TurnId, Workspace,
-    import::item::{Entry, Item, Kind, Place, Sink},
+    Batch, Metadata, Op, Record, Result, Session, SessionId, Timestamp, Turn, TurnId, Workspace,
+    import::{
+        excerpt,
+        item::{Entry, Item, Kind, Place, Sink},
+        loader::refused,
+    },
 };
 
 pub(super) const SESSIONS: Table = Table {
@@ -81,7 +85,10 @@ pub(super) fn read(
     let mut tags = tags(database, sink)?;
     // Every turn's session was found or made.
     database.each(&TURNS, |mut cells| match homes.get_mut(&cells.session_key()) {
-        Some(home) => sink.entry(turn(&mut cells, home, &mut tags)),
+        Some(home) => {
+            let tags = tags_of(&cells, &mut tags, sink)?;
+            sink.entry(turn(&mut cells, home, tags))
+        }
         None => Ok(()),
     })?;
     for (turn, tags) in tags {
@@ -216,11 +223,31 @@ fn tags(database: &Database, sink: &mut Sink) -> Result<Tags> {
 }
 
 fn skipped_tag(place: Place, name: &str, turn: Option<String>, why: &str) -> Item {
-    let reason = format!("the tag `{name}` is not stored: {why}");
+    let reason = format!("the tag `{}` is not stored: {why}", excerpt(name));
     Item::Skip { place, kind: Kind::Tag, id: turn, reason }
 }
 
-fn turn(cells: &mut Cells<'_>, home: &mut Home, tags: &mut Tags) -> Entry {
+/// Takes the tags of a turn that can be stored, and tells of the others: one that cannot must not
+/// cost the turn.
+fn tags_of(cells: &Cells<'_>, tags: &mut Tags, sink: &mut Sink) -> Result<BTreeMap<String, Tag>> {
+    // A turn without an id is not what a tag without one means.
+    let key = cells.key("id");
+    let mut own = BTreeMap::new();
+    let all = key.as_ref().and_then(|id| tags.remove(&Some(id.clone())));
+    for (name, tag) in all.unwrap_or_default() {
+        let op =
+            Op::TagTurn { turn: TurnId::new("t"), name: name.clone(), value: tag.value.clone() };
+        match Batch::from(op).prepare() {
+            Ok(_) => {
+                own.insert(name, tag);
+            }
+            Err(e) => sink.push(skipped_tag(tag.place, &name, key.clone(), &refused(&e)))?,
+        }
+    }
+    Ok(own)
+}
+
+fn turn(cells: &mut Cells<'_>, home: &mut Home, own_tags: BTreeMap<String, Tag>) -> Entry {
     let index = home.next_turn;
     home.next_turn += 1;
     let stored_index = cells.integer("turn_index");
@@ -235,9 +262,6 @@ fn turn(cells: &mut Cells<'_>, home: &mut Home, tags: &mut Tags) -> Entry {
         let was = tokens.take().unwrap_or(0);
         cells.repair(format!("tokens_used {was} exceed what a session can sum: left out"));
     }
-    // A turn without an id is not what a tag without one means.
-    let key = cells.key("id");
-    let own_tags = key.and_then(|id| tags.remove(&Some(id))).unwrap_or_default();
     let turn = Turn {
         id: cells.id(TurnId::PREFIX, home.workspace.as_str()).into(),
         workspace: home.workspace.clone(),
