@@ -5,6 +5,10 @@
 //! and audit (the order of [`RecordKind::ALL`]), each kind in order of insertion. So a record
 //! follows what it refers to, and exporting an imported export gives the same bytes.
 //!
+//! The last line says how many records there are: `{"memkeep_export_end":3}`. A file without it was
+//! cut short, or its export failed. [`import`](mod@crate::import) reads such a file as far as it
+//! goes, and remarks on the missing line and on a number of records that is another.
+//!
 //! An export reads a live store page by page. What is written meanwhile may be in it or not, but a
 //! turn or step is only in it if its session is. For a consistent copy see
 //! [`Backend::backup`](crate::Backend::backup).
@@ -18,6 +22,8 @@ use crate::{Error, ErrorKind, MemoryBackend, Record, RecordKind, Result, Scan, S
 pub const EXPORT_VERSION: u64 = 1;
 /// The key of the format-version line.
 pub(crate) const VERSION_KEY: &str = "memkeep_export";
+/// The key of the last line, which has the number of records.
+pub(crate) const END_KEY: &str = "memkeep_export_end";
 
 /// How many records are read at a time.
 const PAGE: usize = 500;
@@ -40,7 +46,7 @@ pub async fn export(
 }
 
 /// Calls `emit` with each line of an export of `scope`, without the line's end; the first error
-/// that it returns ends the export. Returns how many records there were: a line less than lines.
+/// that it returns ends the export. Returns how many records there were: two lines less than lines.
 pub async fn export_lines(
     store: &dyn MemoryBackend,
     scope: &Scope,
@@ -49,7 +55,7 @@ pub async fn export_lines(
     emit(&serde_json::json!({ VERSION_KEY: EXPORT_VERSION }).to_string())?;
     let kinds = store.info().kinds;
     let mut sessions = HashSet::new();
-    let mut records = 0;
+    let mut records: u64 = 0;
     for kind in RecordKind::ALL.into_iter().filter(|kind| kinds.contains(kind)) {
         let mut scan = Scan::new(kind).scope(scope.clone()).limit(PAGE);
         loop {
@@ -70,6 +76,7 @@ pub async fn export_lines(
             }
         }
     }
+    emit(&serde_json::json!({ END_KEY: records }).to_string())?;
     Ok(records)
 }
 

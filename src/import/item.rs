@@ -23,7 +23,6 @@ pub(super) enum Item {
     /// A row that makes none, and of what kind that would have been.
     Skip { place: Place, kind: Kind, id: Option<String>, reason: String },
     /// Something else to be told.
-    #[cfg(feature = "import")]
     Remark(String),
     /// The end: without it the reader did not finish.
     End,

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Json, Result,
     bounds::MAX_JSON_DEPTH,
-    export::{EXPORT_VERSION, VERSION_KEY},
+    export::{END_KEY, EXPORT_VERSION, VERSION_KEY},
 };
 
 /// The longest line that is read: a text of the largest size, all of it escaped, fits.
@@ -28,12 +28,19 @@ pub(super) fn read(path: &Path, head: &[u8], sink: &mut Sink) -> Result<()> {
     let mut line = Vec::new();
     let mut rowid = 0;
     let mut version_seen = false;
+    let mut records: u64 = 0;
+    let mut announced = None;
     while next_line(&mut lines, &mut line).map_err(|e| unreadable(path, e))? {
         rowid += 1;
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         if version_seen {
+            if let Some(number) = end(&line) {
+                announced = Some(number);
+                continue;
+            }
+            records += 1;
             let place = Place { table: "lines", rowid };
             match entry(&line, place) {
                 Ok(entry) => sink.entry(entry)?,
@@ -50,7 +57,27 @@ pub(super) fn read(path: &Path, head: &[u8], sink: &mut Sink) -> Result<()> {
             sink.push(Item::Format { format: SourceFormat::Jsonl, rows: None })?;
         }
     }
-    if version_seen { Ok(()) } else { Err(foreign(path, "an empty file")) }
+    if !version_seen {
+        return Err(foreign(path, "an empty file"));
+    }
+    let remark = match announced {
+        Some(number) if number == records => return Ok(()),
+        Some(number) => format!(
+            "the export was of {number} records and the file has {records}: it is not as it was written"
+        ),
+        None => format!(
+            "the export has no line that ends it: it may have been cut short after its {records} records"
+        ),
+    };
+    sink.push(Item::Remark(remark))
+}
+
+/// The number of records that the line says there are, if it is the one that ends an export.
+fn end(line: &[u8]) -> Option<u64> {
+    let key = line.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+    // Records are many and long: they are not read twice.
+    key.strip_prefix(b"\"")?.strip_prefix(END_KEY.as_bytes())?;
+    serde_json::from_slice::<Json>(line).ok()?.get(END_KEY)?.as_u64()
 }
 
 /// Reads a line without its end into `line`; of one that is too long, the rest is passed over.

@@ -117,7 +117,6 @@ impl<'s> Loader<'s> {
                 self.lines_or(kind).skipped += 1;
                 self.issue(ImportAction::Skipped, place, id, reason);
             }
-            #[cfg(feature = "import")]
             Item::Remark(remark) => self.report.remarks.push(remark),
             Item::End => {}
         }

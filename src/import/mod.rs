@@ -76,7 +76,7 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 /// # From an export
 ///
 /// Records are restored as they are, into their own workspaces; [`ImportOptions::workspace`] does
-/// not apply.
+/// not apply. Of a file that was cut short, what is there is imported, and a remark says so.
 ///
 /// # Dry run
 ///

@@ -19,7 +19,7 @@ pub struct ImportReport {
     /// than the file, in the order in which they were met.
     pub issues: Vec<ImportIssue>,
     /// What else a person should know: workspaces that differ by a slash, records of another
-    /// source in the same workspace.
+    /// source in the same workspace, an export that is not whole.
     pub remarks: Vec<String>,
 }
 

@@ -62,7 +62,8 @@ on_every_backend! {
             let report = import_all(&there, &path).await;
             assert_eq!(report.format, SourceFormat::Jsonl);
             let total = report.counts.total();
-            assert_eq!((total.stored, total.skipped), (exported.lines().count() as u64 - 1, 0));
+            assert_eq!((total.stored, total.skipped), (exported.lines().count() as u64 - 2, 0));
+            assert!(report.remarks.iter().all(|remark| !remark.contains("export")), "{report:?}");
             assert!(dump(&there).await == exported, "{url}");
             imports_again(&there, &path, ImportOptions::new()).await;
             imports_again(&there, &path, ImportOptions::new().workspace("elsewhere")).await;
@@ -79,8 +80,44 @@ on_every_backend! {
             Ok(())
         });
         assert_eq!(records.await.unwrap(), 4);
-        assert_eq!(lines.len(), 5);
-        assert!(lines[1..].iter().all(|line| line.contains(r#""workspace":"b""#)), "{lines:?}");
+        assert_eq!((lines.len(), &*lines[5]), (6, r#"{"memkeep_export_end":4}"#));
+        assert!(lines[1..5].iter().all(|line| line.contains(r#""workspace":"b""#)), "{lines:?}");
+    }
+
+    async fn an_export_that_is_not_whole_is_told_of(here: Store) {
+        fill(&here).await;
+        let exported = dump(&here).await;
+        let lines: Vec<_> = exported.lines().collect();
+        let (last, rest) = lines.split_last().unwrap();
+        let count = rest.len() - 1;
+        assert_eq!(*last, format!(r#"{{"memkeep_export_end":{count}}}"#));
+        let end = "the export has no line that ends it: it may have been cut short after its";
+        let half = &exported[..exported.len() - 3];
+        let cases = [
+            (exported.clone(), count, Vec::new()),
+            (exported.replace('\n', "\r\n\r\n"), count, Vec::new()),
+            // Exports of before there was such a line.
+            (rest.join("\n"), count, vec![format!("{end} {count} records")]),
+            (rest[..3].join("\n"), 2, vec![format!("{end} 2 records")]),
+            (half.to_owned(), count, vec![format!("{end} {} records", count + 1)]),
+            (HEADER.to_owned(), 0, vec![format!("{end} 0 records")]),
+            (
+                [&rest[..count], &[*last]].concat().join("\n"),
+                count - 1,
+                vec![format!(
+                    "the export was of {count} records and the file has {}: it is not as it was written",
+                    count - 1
+                )],
+            ),
+        ];
+        for (content, stored, remarks) in cases {
+            let (_folder, path) = file(&content);
+            let there = store("inmem:").await;
+            let report = import_all(&there, &path).await;
+            assert_eq!((report.counts.total().stored, &report.remarks), (stored as u64, &remarks));
+            let dry = import_with(&here, &path, ImportOptions::new().dry_run(true)).await;
+            assert_eq!(dry.remarks, remarks);
+        }
     }
 
     async fn an_export_that_cannot_be_written_fails(here: Store) {
