@@ -2,6 +2,8 @@
 
 use std::{fmt::Debug, io, path::Path};
 
+// All that a call takes is written down here.
+#[allow(clippy::wildcard_imports)]
 use memkeep_core::{verify::Verify, *};
 
 /// How much of a batch is written at most: more than a failure shows of one call.
@@ -27,7 +29,7 @@ impl Call for str {
 
 impl Call for Path {
     fn text(&self) -> String {
-        format!("Path::new({self:?})")
+        format!("Path::new({:?})", self.display().to_string())
     }
 }
 
@@ -98,7 +100,7 @@ impl Chain {
 
     fn set(mut self, is_default: bool, setter: &str, argument: impl Into<String>) -> Self {
         if !is_default {
-            self.0.push_str(&format!(".{setter}({})", argument.into()));
+            self.0.extend([".", setter, "(", &argument.into(), ")"]);
         }
         self
     }

@@ -21,7 +21,7 @@ pub trait Factory: Send + Sync + 'static {
 
     /// How long a clause may take: one that takes longer hangs.
     fn patience(&self) -> Duration {
-        Duration::from_secs(120)
+        Duration::from_mins(2)
     }
 
     /// Clears away what the store at `place` left outside of its folder; all handles are closed.
@@ -42,6 +42,8 @@ pub trait Factory: Send + Sync + 'static {
 /// reason; a declaration that does not match this fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+// Each is one thing that can be done or not.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Abilities {
     /// What was committed is there when the place is opened again after closing.
     pub reopen: bool,

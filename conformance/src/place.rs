@@ -58,7 +58,8 @@ fn name_of(folder: &Path) -> String {
         if c.is_ascii_lowercase() || c.is_ascii_digit() {
             name.push(c);
         } else {
-            name.push_str(&format!("_{:x}", u32::from(c)));
+            let code = format!("_{:x}", u32::from(c));
+            name.push_str(&code);
         }
     }
     name.truncate(63);

@@ -7,6 +7,8 @@ use std::{
 };
 
 use async_trait::async_trait;
+// Every call of the contract is written down here.
+#[allow(clippy::wildcard_imports)]
 use memkeep_core::{
     verify::{Verify, VerifyReport},
     *,
@@ -67,7 +69,8 @@ impl Log {
         let left_out = lines.len().saturating_sub(SHOWN);
         let mut program = String::new();
         if left_out > 0 {
-            program.push_str(&format!("// {left_out} calls before these are left out\n"));
+            let note = format!("// {left_out} calls before these are left out\n");
+            program.push_str(&note);
         }
         for (call, answer) in &lines[left_out..] {
             program.push_str(call);

@@ -91,6 +91,8 @@ impl Serialize for Report {
 /// A program that makes a report of the factory in a `suite!` line calls `conformance::report()`
 /// instead: the module that the macro writes knows the reasons, and how to start the process that
 /// the crash clauses kill.
+// A caller has no other use for it.
+#[allow(clippy::needless_pass_by_value)]
 pub fn run_all(factory: Arc<dyn Factory>) -> Report {
     run_suite(&factory, &Site::default(), &[])
 }

@@ -65,9 +65,9 @@ fn verdict(
         Ok(Ok(verdict)) => verdict,
         Ok(Err(_)) => Err(Failure::new("an answer in time", format!("none after {patience:?}"))),
         Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|t| (*t).to_owned()));
-            Err(Failure::new("no panic", text.unwrap_or_default()))
+            let message = panic.downcast_ref::<String>().cloned();
+            let message = message.or_else(|| panic.downcast_ref::<&str>().map(|t| (*t).to_owned()));
+            Err(Failure::new("no panic", message.unwrap_or_default()))
         }
     }
 }
