@@ -1,0 +1,163 @@
+use std::{any::Any, future::Future, path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use memkeep_core::{
+    verify::{Verify, VerifyReport},
+    *,
+};
+
+use crate::defect::{After, Before, Defect, Instead, OnFeed, Store};
+
+/// A sound backend with a defect around its calls.
+pub(crate) struct Broken {
+    pub(crate) store: Store,
+    pub(crate) defect: Arc<Defect>,
+}
+
+/// The arguments of calls that have none.
+#[derive(Clone)]
+pub(crate) struct Close;
+#[derive(Clone)]
+pub(crate) struct Compact;
+#[derive(Clone)]
+pub(crate) struct Workspaces;
+
+impl Broken {
+    async fn call<Q, A, F>(&self, mut query: Q, run: impl FnOnce(Store, Q) -> F) -> Result<A>
+    where
+        Q: Any + Clone,
+        A: Any,
+        F: Future<Output = Result<A>>,
+    {
+        let asked = query.clone();
+        self.defect.hooks::<Before<Q>>().for_each(|hook| hook.0(&mut query));
+        let mut answer = match self.defect.hooks::<Instead<Q, A>>().next() {
+            Some(hook) => hook.0(self.store.clone(), query).await,
+            None => run(self.store.clone(), query).await,
+        };
+        self.defect.hooks::<After<Q, A>>().for_each(|hook| hook.0(&asked, &mut answer));
+        answer
+    }
+}
+
+macro_rules! call {
+    ($self:ident, $method:ident()$marker:expr) => {
+        $self.call($marker, |store, _| async move { store.$method().await }).await
+    };
+    ($self:ident, $method:ident($query:ident)) => {
+        $self.call($query.to_owned(), |store, q| async move { store.$method(&q).await }).await
+    };
+    ($self:ident, $method:ident($first:ident, $second:ident)) => {
+        $self
+            .call(($first.to_owned(), $second.to_owned()), |store, (first, second)| async move {
+                store.$method(&first, &second).await
+            })
+            .await
+    };
+}
+
+#[async_trait]
+impl Backend for Broken {
+    fn info(&self) -> BackendInfo {
+        self.store.info()
+    }
+    async fn commit(&self, batch: Batch) -> Result<Receipt> {
+        self.call(batch, |store, batch| async move { store.commit(batch).await }).await
+    }
+    async fn scan(&self, scan: &Scan) -> Result<Page<Record>> {
+        call!(self, scan(scan))
+    }
+    async fn close(&self) -> Result<()> {
+        call!(self, close() Close)
+    }
+    async fn workspaces(&self) -> Result<Vec<WorkspaceCounts>> {
+        call!(self, workspaces() Workspaces)
+    }
+    async fn stats(&self, scope: &Scope) -> Result<Stats> {
+        call!(self, stats(scope))
+    }
+    async fn prune(&self, prune: &Prune) -> Result<Counts> {
+        call!(self, prune(prune))
+    }
+    async fn verify(&self, verify: &Verify) -> Result<VerifyReport> {
+        call!(self, verify(verify))
+    }
+    async fn compact(&self) -> Result<()> {
+        call!(self, compact() Compact)
+    }
+    async fn backup(&self, path: &Path) -> Result<()> {
+        call!(self, backup(path))
+    }
+    fn subscribe(&self) -> Result<Feed> {
+        match self.defect.hooks::<OnFeed>().next() {
+            Some(hook) => hook.0(&self.store),
+            None => self.store.subscribe(),
+        }
+    }
+}
+
+#[async_trait]
+impl EpisodicBackend for Broken {
+    async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>> {
+        call!(self, episode(scope, id))
+    }
+    async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>> {
+        call!(self, episodes(list))
+    }
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
+        call!(self, recall(query))
+    }
+}
+
+#[async_trait]
+impl SessionStore for Broken {
+    async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
+        call!(self, session(scope, id))
+    }
+    async fn sessions(&self, list: &ListSessions) -> Result<Page<Session>> {
+        call!(self, sessions(list))
+    }
+    async fn turn(&self, scope: &Scope, id: &TurnId) -> Result<Option<Turn>> {
+        call!(self, turn(scope, id))
+    }
+    async fn turns(&self, list: &ListTurns) -> Result<Page<Turn>> {
+        call!(self, turns(list))
+    }
+    async fn step(&self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
+        call!(self, step(scope, id))
+    }
+    async fn steps(&self, list: &ListSteps) -> Result<Page<Step>> {
+        call!(self, steps(list))
+    }
+    async fn find_turns(&self, find: &FindTurns) -> Result<Vec<Turn>> {
+        call!(self, find_turns(find))
+    }
+    async fn recall_turns(&self, query: &RecallQuery) -> Result<Vec<Hit<Turn>>> {
+        call!(self, recall_turns(query))
+    }
+}
+
+#[async_trait]
+impl ReflectiveStore for Broken {
+    async fn note(&self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
+        call!(self, note(scope, id))
+    }
+    async fn notes(&self, list: &ListNotes) -> Result<Page<Note>> {
+        call!(self, notes(list))
+    }
+    async fn state(&self, workspace: &Workspace, key: &str) -> Result<Option<StateEntry>> {
+        call!(self, state(workspace, key))
+    }
+    async fn states(&self, list: &ListStates) -> Result<Page<StateEntry>> {
+        call!(self, states(list))
+    }
+    async fn audit_log(&self, list: &ListAudit) -> Result<Page<AuditRecord>> {
+        call!(self, audit_log(list))
+    }
+    async fn audit_head(&self, workspace: &Workspace) -> Result<AuditHead> {
+        call!(self, audit_head(workspace))
+    }
+    async fn recall_notes(&self, query: &RecallQuery) -> Result<Vec<Hit<Note>>> {
+        call!(self, recall_notes(query))
+    }
+}

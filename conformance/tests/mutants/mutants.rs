@@ -1,0 +1,37 @@
+//! The mutants, by the part of the contract that they break.
+
+mod batches;
+mod bounds;
+mod fidelity;
+mod find;
+mod paging;
+mod races;
+mod recall;
+mod records;
+mod retries;
+mod scope;
+mod sessions;
+mod turns;
+mod upkeep;
+
+use crate::mutant::Mutant;
+
+pub(crate) fn all() -> impl Iterator<Item = &'static Mutant> {
+    [
+        batches::MUTANTS,
+        bounds::MUTANTS,
+        fidelity::MUTANTS,
+        find::MUTANTS,
+        paging::MUTANTS,
+        races::MUTANTS,
+        recall::MUTANTS,
+        records::MUTANTS,
+        retries::MUTANTS,
+        scope::MUTANTS,
+        sessions::MUTANTS,
+        turns::MUTANTS,
+        upkeep::MUTANTS,
+    ]
+    .into_iter()
+    .flatten()
+}

@@ -1,0 +1,188 @@
+//! Listings: pages, limits, cursors.
+
+use memkeep_core::*;
+
+use crate::{
+    defect::Defect,
+    mutant::{Mutant, mutant},
+};
+
+/// Hooks around every listing that comes in pages.
+macro_rules! listings {
+    ($d:expr, $($hook:tt)*) => {{
+        let d: Defect = $d;
+        listings!(@each d [$($hook)*]
+            ListSessions Session sessions, ListTurns Turn turns, ListSteps Step steps,
+            ListEpisodes Episode episodes, ListNotes Note notes, ListStates StateEntry states,
+            ListAudit AuditRecord audit_log, Scan Record scan)
+    }};
+    (@each $d:ident $hook:tt $($list:ident $row:ident $method:ident),*) => {
+        $d$(.pipe(|d| listings!(@hook d $hook $list $row $method)))*
+    };
+    (@hook $d:ident [before |$q:ident| $body:expr] $list:ident $row:ident $method:ident) => {
+        $d.before(|$q: &mut $list| $body)
+    };
+    (@hook $d:ident [after |$q:ident, $page:ident| $body:expr] $list:ident $row:ident $method:ident) => {
+        $d.after(|$q: &$list, $page: &mut Page<$row>| $body)
+    };
+    (@hook $d:ident [result |$q:ident, $result:ident| $body:expr] $list:ident $row:ident $method:ident) => {
+        $d.result(|$q: &$list, $result: &mut Result<Page<$row>>| $body)
+    };
+    // The listing by row counts: the cursor is how many rows have been seen.
+    (@hook $d:ident [counted] $list:ident $row:ident $method:ident) => {
+        $d.instead(|store, list: $list| async move {
+            let seen = usize::try_from(Cursor::insertion(list.after.as_ref())?.unwrap_or(0)).unwrap();
+            let mut all = list.clone();
+            (all.limit, all.after) = (usize::MAX, None);
+            let items = store.$method(&all).await?.items;
+            let end = seen.saturating_add(list.limit);
+            let more = list.limit > 0 && end < items.len();
+            let next = more.then(|| Cursor::new(Position::Insertion(end as u64)));
+            let items = items.into_iter().skip(seen).take(list.limit).collect();
+            Ok(Page::<$row> { items, next })
+        })
+    };
+}
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    mutant(
+        "cursors count rows",
+        &[
+            "PAGE-CHANGE-01",
+            "PAGE-CHANGE-06",
+            "PAGE-CHANGE-07",
+            "PAGE-CHANGE-08",
+            "PAGE-CHANGE-09",
+            "PAGE-CHANGE-13",
+            "PAGE-CHANGE-12",
+            "PAGE-SCOPE-02",
+            "PAGE-CHANGE-14",
+            "PAGE-SCOPE-03",
+            "PAGE-SCOPE-05",
+            "PAGE-SCOPE-04",
+            "PAGE-SCOPE-06",
+            "PAGE-SCOPE-08",
+            "PAGE-SCOPE-07",
+            "PAGE-SCOPE-09",
+            "PAGE-CURSOR-02",
+            "PAGE-CURSOR-03",
+        ],
+        |d| listings!(d, counted),
+    ),
+    mutant(
+        "a page gives one row too few",
+        &[
+            "PAGE-CHANGE-01",
+            "PAGE-CHANGE-07",
+            "PAGE-CHANGE-08",
+            "PAGE-CHANGE-09",
+            "PAGE-CHANGE-11",
+            "PAGE-CHANGE-13",
+            "PAGE-CHANGE-12",
+            "PAGE-CHANGE-14",
+            "PAGE-SCOPE-03",
+            "PAGE-SCOPE-05",
+            "PAGE-SCOPE-04",
+            "PAGE-SCOPE-06",
+            "PAGE-SCOPE-08",
+            "PAGE-LIMIT-01",
+            "PAGE-LIMIT-02",
+            "PAGE-SCOPE-09",
+            "PAGE-LIMIT-03",
+            "PAGE-LIMIT-04",
+            "PAGE-LIMIT-05",
+            "PAGE-LIMIT-06",
+            "PAGE-LIMIT-07",
+            "PAGE-LIMIT-08",
+            "PAGE-LIMIT-09",
+            "PAGE-LIMIT-10",
+            "PAGE-LIMIT-11",
+            "PAGE-LIMIT-12",
+            "PAGE-LIMIT-13",
+            "PAGE-REOPEN-02",
+            "PAGE-REOPEN-03",
+            "PAGE-REOPEN-01",
+        ],
+        |d| listings!(d, after | _q, page | drop((page.items.len() > 1).then(|| page.items.pop()))),
+    ),
+    mutant(
+        "a limit is one row too many",
+        &[
+            "PAGE-CHANGE-02",
+            "PAGE-CHANGE-11",
+            "PAGE-LIMIT-02",
+            "PAGE-LIMIT-03",
+            "PAGE-LIMIT-04",
+            "PAGE-LIMIT-05",
+            "PAGE-LIMIT-06",
+            "PAGE-LIMIT-07",
+            "PAGE-LIMIT-08",
+            "PAGE-LIMIT-09",
+            "PAGE-LIMIT-10",
+            "PAGE-LIMIT-11",
+            "PAGE-LIMIT-12",
+            "PAGE-LIMIT-13",
+            "PAGE-CURSOR-02",
+            "PAGE-CURSOR-03",
+        ],
+        |d| listings!(d, before | list | list.limit = list.limit.saturating_add(1)),
+    ),
+    mutant("a limit of 0 is no limit", &["PAGE-LIMIT-01"], |d| {
+        listings!(
+            d,
+            before | list | {
+                if list.limit == 0 {
+                    list.limit = usize::MAX;
+                }
+            }
+        )
+    }),
+    mutant(
+        "the largest limit overflows",
+        &["PAGE-CHANGE-02", "PAGE-CHANGE-03", "PAGE-REOPEN-02", "PAGE-REOPEN-03", "PAGE-REOPEN-01"],
+        |d| listings!(d, before | list | list.limit = list.limit.wrapping_add(1).saturating_sub(1)),
+    ),
+    mutant("a listing never goes on", &["PAGE-CHANGE-03", "PAGE-CHANGE-04"], |d| {
+        listings!(d, after | _q, page | page.next = None)
+    }),
+    mutant("a cursor is always told", &["PAGE-CHANGE-04", "PAGE-CHANGE-05"], |d| {
+        listings!(
+            d,
+            after | _q,
+            page | {
+                if page.next.is_none() && !page.items.is_empty() {
+                    page.next = Some(Cursor::new(Position::Insertion(0)));
+                }
+            }
+        )
+    }),
+    mutant("the cursor of another listing begins anew", &["PAGE-CURSOR-01"], |d| {
+        listings!(
+            d,
+            result | _q,
+            result | {
+                if result.as_ref().is_err_and(|error| error.get("field") == Some("cursor")) {
+                    *result = Ok(Page::last(Vec::new()));
+                }
+            }
+        )
+    }),
+    mutant(
+        "the cursor of another listing is not looked at for no rows",
+        &["PAGE-CURSOR-01"],
+        |d| {
+            listings!(
+                d,
+                result | list,
+                result | {
+                    if list.limit == 0 && list.after.is_some() {
+                        *result = Ok(Page::last(Vec::new()));
+                    }
+                }
+            )
+        },
+    ),
+    mutant("cursors are forgotten", &["PAGE-CHANGE-05", "PAGE-CHANGE-06"], |d| {
+        listings!(d, before | list | list.after = None)
+    }),
+];

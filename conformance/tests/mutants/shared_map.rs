@@ -1,0 +1,121 @@
+//! The in-memory engine, so that its map outlives a handle, serves several, and can be broken.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex as StdMutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use memkeep_core::{BackendInfo, Error, ErrorKind, Result};
+use memkeep_inmem::{InmemMap, InmemSnapshot, InmemTransaction};
+use memkeep_kv::{OrderedEngine, Snapshot, Transaction, Visit};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+#[derive(Clone, Default)]
+pub(crate) struct SharedMap {
+    map: Arc<InmemMap>,
+    write: Arc<Mutex<()>>,
+    broken: Arc<AtomicBool>,
+    /// What the keys of the last commit held before it.
+    before: Arc<StdMutex<Vec<Pair>>>,
+}
+
+type Pair = (Vec<u8>, Option<Vec<u8>>);
+
+/// Writing fails until this is dropped.
+pub(crate) struct Fault(Arc<AtomicBool>);
+
+impl Drop for Fault {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+impl SharedMap {
+    pub(crate) fn break_writes(&self) -> Fault {
+        self.broken.store(true, Ordering::SeqCst);
+        Fault(self.broken.clone())
+    }
+
+    /// Loses the last commit.
+    pub(crate) fn lose_last(&self) {
+        let mut transaction = self.map.begin().unwrap();
+        for (key, value) in self.before.lock().unwrap().drain(..).rev() {
+            match value {
+                Some(value) => transaction.put(&key, &value).unwrap(),
+                None => transaction.delete(&key).unwrap(),
+            }
+        }
+        transaction.commit().unwrap();
+    }
+}
+
+/// A transaction that keeps other handles out.
+pub(crate) struct Locked {
+    transaction: InmemTransaction,
+    before: Vec<Pair>,
+    last: Arc<StdMutex<Vec<Pair>>>,
+    _guard: OwnedMutexGuard<()>,
+}
+
+impl Locked {
+    fn remember(&mut self, key: &[u8]) -> Result<()> {
+        let value = self.transaction.get(key)?;
+        self.before.push((key.to_owned(), value));
+        Ok(())
+    }
+}
+
+impl OrderedEngine for SharedMap {
+    type Snapshot<'e> = InmemSnapshot;
+    type Transaction = Locked;
+
+    fn info(&self) -> BackendInfo {
+        self.map.info()
+    }
+    fn snapshot(&self) -> Result<InmemSnapshot> {
+        self.map.snapshot()
+    }
+    fn begin(&self) -> Result<Locked> {
+        if self.broken.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is broken"));
+        }
+        let guard = self.write.clone().blocking_lock_owned();
+        Ok(Locked {
+            transaction: self.map.begin()?,
+            before: Vec::new(),
+            last: self.before.clone(),
+            _guard: guard,
+        })
+    }
+    fn compact(&self) -> Result<()> {
+        self.map.compact()
+    }
+}
+
+impl Snapshot for Locked {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.transaction.get(key)
+    }
+    fn scan(&self, range: Range<&[u8]>, reverse: bool, visit: &mut Visit<'_>) -> Result<()> {
+        self.transaction.scan(range, reverse, visit)
+    }
+}
+
+impl Transaction for Locked {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.remember(key)?;
+        self.transaction.put(key, value)
+    }
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.remember(key)?;
+        self.transaction.delete(key)
+    }
+    fn commit(self) -> Result<()> {
+        self.transaction.commit()?;
+        *self.last.lock().unwrap() = self.before;
+        Ok(())
+    }
+}
