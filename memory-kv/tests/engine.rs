@@ -1,14 +1,17 @@
 //! What an engine's failures and its end look like from above.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
 
 use memkeep_core::{
     Backend, EpisodicBackend, ErrorKind, ListEpisodes, NewEpisode, Scope, SystemClock,
-    verify::Verify,
+    embedded::EmbeddedOptions, verify::Verify,
 };
 
 mod support;
-use support::Poke;
+use support::{Gate, Poke};
 
 #[tokio::test]
 async fn a_commit_that_the_engine_refuses_has_not_happened() {
@@ -47,6 +50,36 @@ async fn closing_lets_go_of_the_engine() {
     assert_eq!(again.episodes(&ListEpisodes::new()).await.unwrap().items.len(), 1);
     drop(again);
     assert_eq!(map.copies(), 1);
+}
+
+/// With both readers held, the third call is told so in time, and everything goes on afterwards.
+#[tokio::test]
+async fn a_call_does_not_wait_for_a_reader_forever() {
+    let map = Poke::default();
+    let mut options = EmbeddedOptions::default();
+    options.patience = Duration::from_millis(20);
+    let store = Arc::new(map.open_with(options).await.unwrap());
+    let (come, came) = mpsc::channel();
+    let (go, gone) = mpsc::channel();
+    map.set_gate(Some(Gate { come, go: Arc::new(Mutex::new(gone)) }));
+    let read = || {
+        let store = store.clone();
+        tokio::spawn(async move { store.episodes(&ListEpisodes::new()).await })
+    };
+    let held = [read(), read()];
+    tokio::task::spawn_blocking(move || [came.recv().unwrap(), came.recv().unwrap()])
+        .await
+        .unwrap();
+
+    let late = store.episodes(&ListEpisodes::new()).await.unwrap_err();
+    assert_eq!((late.kind(), late.is_retryable()), (ErrorKind::Timeout, true));
+
+    map.set_gate(None);
+    drop(go);
+    for read in held {
+        read.await.unwrap().unwrap();
+    }
+    store.episodes(&ListEpisodes::new()).await.unwrap();
 }
 
 #[tokio::test]

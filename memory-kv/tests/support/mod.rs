@@ -8,6 +8,7 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
 };
 
@@ -25,6 +26,14 @@ pub type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 pub struct Poke {
     map: Arc<Mutex<Arc<Pairs>>>,
     full: Arc<AtomicBool>,
+    gate: Arc<Mutex<Option<Gate>>>,
+}
+
+/// Where snapshots are held up: each says that it has come, and waits until the other end is dropped.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub come: mpsc::Sender<()>,
+    pub go: Arc<Mutex<mpsc::Receiver<()>>>,
 }
 
 impl Poke {
@@ -43,6 +52,11 @@ impl Poke {
         self.full.store(full, Ordering::SeqCst);
     }
 
+    /// Holds up the snapshots taken from now on.
+    pub fn set_gate(&self, gate: Option<Gate>) {
+        *self.gate.lock().unwrap() = gate;
+    }
+
     /// How many copies there are, stores that are open included.
     pub fn copies(&self) -> usize {
         Arc::strong_count(&self.map)
@@ -57,6 +71,11 @@ impl Poke {
     pub async fn open(&self, clock: Arc<dyn Clock>) -> Result<Embedded<KvEngine<Self>>> {
         let mut options = EmbeddedOptions::default();
         options.clock = clock;
+        self.open_with(options).await
+    }
+
+    /// Opens a store over the map, with two readers.
+    pub async fn open_with(&self, options: EmbeddedOptions) -> Result<Embedded<KvEngine<Self>>> {
         let engine = self.clone();
         Embedded::open(options, move |_| KvEngine::open(engine, 2)).await
     }
@@ -93,6 +112,12 @@ impl OrderedEngine for Poke {
     }
 
     fn snapshot(&self) -> Result<Frozen> {
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.come.send(()).unwrap();
+            // The error says that the test has dropped its end.
+            let _ = gate.go.lock().unwrap().recv();
+        }
         Ok(Frozen(self.pairs()))
     }
 
