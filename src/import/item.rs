@@ -50,6 +50,8 @@ pub(super) struct Entry {
     pub(super) tags: Vec<(Place, String)>,
     /// Whether it is in the workspace that the import was told, having none of its own.
     pub(super) placed: bool,
+    /// Whether it has another id than in the file, where that was taken.
+    pub(super) renamed: bool,
     /// Whether it is a row of its own, and not made for others.
     pub(super) is_row: bool,
     /// About how many bytes it takes.
@@ -65,6 +67,7 @@ impl Entry {
             repairs: Vec::new(),
             tags: Vec::new(),
             placed: false,
+            renamed: false,
             is_row: true,
             bytes,
         }

@@ -53,7 +53,8 @@ pub(super) fn judge(ours: &Record, theirs: &Record) -> Judgement {
         }
         (Record::Note(a), Record::Note(b)) => (
             differing!(a, b: workspace, created_at, text, sources),
-            &["workspace", "created_at", "text", "sources"],
+            // The sources may have got other ids since, theirs being taken.
+            &["workspace", "created_at", "text"],
         ),
         (Record::State(a), Record::State(b)) => {
             let differing = differing!(a, b: value);

@@ -15,8 +15,8 @@ use super::{
     source,
 };
 use crate::{
-    Batch, Error, ErrorKind, MemoryBackend, Record, RecordKind, Result, SessionId, Workspace,
-    export::session_of,
+    Batch, Episode, EpisodeId, Error, ErrorKind, MemoryBackend, Record, RecordKind, Result,
+    SessionId, Workspace, bounds::MAX_NAME_BYTES, export::session_of,
 };
 
 /// How many records, or bytes of them, are committed together.
@@ -67,6 +67,8 @@ struct Loader<'s> {
     pending_bytes: usize,
     /// Sessions that this import stores: what they hold is new.
     fresh: HashSet<SessionId>,
+    /// Episodes of the file whose ids are taken, and the ids that they have instead.
+    renamed: HashMap<EpisodeId, EpisodeId>,
     /// Sessions whose turns and steps have no place, and why.
     lost: HashMap<SessionId, String>,
     /// The workspaces that the file names.
@@ -91,6 +93,7 @@ impl<'s> Loader<'s> {
             pending_names: HashSet::new(),
             pending_bytes: 0,
             fresh: HashSet::new(),
+            renamed: HashMap::new(),
             lost: HashMap::new(),
             workspaces: BTreeSet::new(),
             held: 0,
@@ -123,12 +126,19 @@ impl<'s> Loader<'s> {
         Ok(())
     }
 
-    async fn entry(&mut self, entry: Entry) -> Result<()> {
+    async fn entry(&mut self, mut entry: Entry) -> Result<()> {
         self.workspaces.insert(entry.record.workspace().clone());
         self.placed |= entry.placed;
         let other_kind = |(p, _): &(Entry, _)| p.record.kind() != entry.record.kind();
         if self.pending.last().is_some_and(other_kind) {
             self.flush().await?;
+        }
+        if let Record::Note(note) = &mut entry.record {
+            for source in &mut note.sources {
+                if let Some(id) = self.renamed.get(source) {
+                    source.clone_from(id);
+                }
+            }
         }
         // A record that comes twice must meet itself in the store.
         if !self.pending_names.insert(name(&entry.record)) {
@@ -142,7 +152,16 @@ impl<'s> Loader<'s> {
             return Ok(());
         }
         let is_new = session_of(&entry.record).is_some_and(|id| self.fresh.contains(id));
-        let there = if is_new { None } else { self.lookup.find(&entry.record).await? };
+        let mut there = if is_new { None } else { self.lookup.find(&entry.record).await? };
+        // An earlier import may have renamed it for a record that is gone since.
+        if there.is_none()
+            && let Some(renamed) = self.renamed(&entry)
+            && let Some(same) = self.lookup.find(&renamed).await?
+            && judge(&renamed, &same).same
+        {
+            self.rename(&mut entry, renamed, "was");
+            there = Some(same);
+        }
         self.pending_bytes += entry.bytes;
         self.pending.push((entry, there));
         if self.pending.len() >= BATCH || self.pending_bytes >= BATCH_BYTES {
@@ -152,25 +171,48 @@ impl<'s> Loader<'s> {
     }
 
     async fn flush(&mut self) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending);
         self.pending_names.clear();
         self.pending_bytes = 0;
-        let refusals = if self.options.dry_run {
-            check(&pending)
-        } else {
-            commit(self.store, &pending).await?
-        };
-        for ((entry, there), refusal) in pending.into_iter().zip(refusals) {
-            self.settle(entry, there, refusal).await?;
+        // Those that are to have another id come once more.
+        while !self.pending.is_empty() {
+            let pending = std::mem::take(&mut self.pending);
+            let refusals = if self.options.dry_run {
+                check(&pending)
+            } else {
+                commit(self.store, &pending).await?
+            };
+            for ((entry, there), refusal) in pending.into_iter().zip(refusals) {
+                self.settle(entry, there, refusal).await?;
+            }
         }
         self.progress();
         Ok(())
     }
 
+    /// The record under an id of the workspace that was told, if it can have one: ids of episodes
+    /// are the source's own, and two sources may have the same.
+    fn renamed(&self, entry: &Entry) -> Option<Record> {
+        let Record::Episode(episode) = &entry.record else { return None };
+        let may_have = entry.placed && !entry.renamed;
+        let workspace = self.options.workspace.as_ref().filter(|_| may_have)?;
+        let id = EpisodeId::new(format!("{workspace}:{}", episode.id));
+        let fits = id.as_str().len() <= MAX_NAME_BYTES;
+        fits.then(|| Record::Episode(Episode { id, ..episode.clone() }))
+    }
+
+    fn rename(&mut self, entry: &mut Entry, renamed: Record, tense: &str) {
+        let (from, to) = (entry.record.id(), renamed.id());
+        let reason = format!("its id {tense} taken by another episode: it is now {}", excerpt(to));
+        self.renamed.insert(EpisodeId::new(from), EpisodeId::new(to));
+        entry.repairs.push((entry.place, reason));
+        entry.record = renamed;
+        entry.renamed = true;
+    }
+
     /// Notes what became of a record.
     async fn settle(
         &mut self,
-        entry: Entry,
+        mut entry: Entry,
         mut there: Option<Record>,
         refusal: Option<Error>,
     ) -> Result<()> {
@@ -190,17 +232,25 @@ impl<'s> Loader<'s> {
         let decided = refusal.is_none() && !self.options.dry_run;
         if decided || judgement.same {
             self.already_there(&entry, &there, &judgement.differing);
+        } else if let Some(renamed) = self.renamed(&entry) {
+            let there = self.lookup.find(&renamed).await?;
+            self.rename(&mut entry, renamed, "is");
+            self.pending.push((entry, there));
         } else {
-            let mut reason = format!(
-                "another {} is there under this {}, in workspace `{}`: {} differ",
+            // Ids of turns and whatever has a workspace in the file are the same in any other.
+            let remedy = if entry.placed && kind != RecordKind::Turn {
+                "with a workspace of its own"
+            } else {
+                "into a store of its own"
+            };
+            let reason = format!(
+                "another {} is there under this {}, in workspace `{}`: {} differ; import the file \
+                 {remedy} to keep both",
                 kind.as_str(),
                 if kind == RecordKind::State { "key" } else { "id" },
-                there.workspace(),
+                excerpt(there.workspace().as_str()),
                 judgement.differing.join(", "),
             );
-            if entry.placed {
-                reason.push_str("; import the file with a workspace of its own to keep both");
-            }
             self.skip(&entry, &reason);
         }
         Ok(())

@@ -54,7 +54,11 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 ///
 /// Two files never mix. An id or state key that another source took is reported and skipped, with
 /// the turns and steps of such a session. [`ImportOptions::workspace`] places what has no workspace
-/// of its own in one for this file alone. Audit records go to the end of the workspace's chain, in
+/// of its own in one for this file alone: ids that are made then have the workspace in them, and an
+/// episode whose id another source or workspace took is stored as `W:ID`, which the notes drawn
+/// from it follow. Sessions that have a workspace in the file, turns of velune, and what is in an
+/// export keep their ids in any case: both sides of a conflict are only kept in two stores. Audit
+/// records go to the end of the workspace's chain, in
 /// the file's order, after those that are there.
 ///
 /// # From velune
@@ -82,7 +86,8 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 ///
 /// Reads and checks everything and looks each record up in the store, but commits nothing. Only
 /// what a commit alone can find is not foreseen: an export without the session of a turn or with a
-/// gap in an audit chain, an index that another turn took.
+/// gap in an audit chain, an index that another turn took, an episode that is known although both
+/// of its texts were revised.
 ///
 /// # Errors
 ///

@@ -1,10 +1,14 @@
 //! A file that has grown since it was imported, and two files that name the same things.
 
-use memkeep::{ImportAction, ImportOptions, ListAudit, ListTurns, Scope, Workspace};
+use memkeep::{
+    EpisodeRevision, ImportAction, ImportOptions, ListAudit, ListEpisodes, ListNotes, ListTurns,
+    Scope, Workspace,
+};
 use serde_json::json;
 
 use crate::support::{
-    Source, Store, dump, import_all, import_with, imports_again, of_action, on_every_backend,
+    Source, Store, dump, fixture, import_all, import_with, imports_again, of_action,
+    on_every_backend,
 };
 
 async fn contents(store: &Store, session: &str) -> Vec<String> {
@@ -143,6 +147,8 @@ on_every_backend! {
             .map(|issue| issue.id.as_deref().unwrap())
             .collect::<Vec<_>>();
         assert_eq!(remedy, ["gone", "bob 3"]);
+        let session = of_action(&report, ImportAction::Skipped)[0];
+        assert!(session.reason.ends_with("import the file into a store of its own to keep both"));
 
         // The remedy brings those that have no workspace of their own.
         let report = import_with(&store, &bob.path, ImportOptions::new().workspace("bob")).await;
@@ -208,5 +214,102 @@ on_every_backend! {
         assert_eq!(actions, ["ana", "bob"]);
         let state = of_action(&report, ImportAction::Skipped)[1];
         assert!(state.reason.contains("a workspace of its own"), "{}", state.reason);
+    }
+
+    async fn a_muse_file_can_be_kept_twice(store: Store) {
+        let path = fixture("muse_small.db");
+        import_all(&store, &path).await;
+        let options = || ImportOptions::new().workspace("copy");
+        let dry = import_with(&store, &path, options().dry_run(true)).await;
+        let report = import_with(&store, &path, options()).await;
+        assert_eq!((&dry.counts, &dry.issues), (&report.counts, &report.issues));
+        let counts = report.counts;
+        assert_eq!((counts.total().stored, counts.total().skipped), (127, 0));
+        assert_eq!(counts.episodes.repaired, 60);
+        imports_again(&store, &path, options()).await;
+        imports_again(&store, &path, ImportOptions::new()).await;
+
+        let episodes = |scope: &str| ListEpisodes::new().scope(scope).limit(usize::MAX);
+        let ids = async |list| {
+            let items = store.episodes(&list).await.unwrap().items;
+            items.into_iter().map(|episode| episode.id.to_string()).collect::<Vec<_>>()
+        };
+        let (own, copied) = (ids(episodes("default")).await, ids(episodes("copy")).await);
+        assert_eq!(copied, own.iter().map(|id| format!("copy:{id}")).collect::<Vec<_>>());
+        // The notes are those of the copied episodes; sources that name none stay as they are.
+        let sources = async |workspace: &str| {
+            let list = ListNotes::new().scope(workspace).limit(usize::MAX);
+            let notes = store.notes(&list).await.unwrap().items;
+            notes.into_iter().flat_map(|n| n.sources).map(|id| id.to_string()).collect::<Vec<_>>()
+        };
+        let should: Vec<_> = sources("default").await.into_iter()
+            .map(|id| if own.contains(&id) { format!("copy:{id}") } else { id })
+            .collect();
+        assert!(should.iter().any(|id| id.starts_with("copy:")));
+        assert_eq!(sources("copy").await, should);
+
+        // What was revised is still known; so is what no other record is in the way of any more.
+        let revise = EpisodeRevision::new(copied[0].as_str()).problem("new").summary("new");
+        store.revise_episode(revise).await.unwrap();
+        store.delete_episode(&own[1].as_str().into()).await.unwrap();
+        imports_again(&store, &path, options()).await;
+    }
+
+    async fn two_muse_files_that_share_an_id_are_both_kept(store: Store) {
+        let muse = |whose: &str| {
+            let source = Source::muse();
+            source.run(&format!(
+                "INSERT INTO episodes VALUES ('same', 'p {whose}', 's {whose}', 1, 1),
+                    ('{whose}', 'p', 's', 1, 1);
+                 INSERT INTO notes VALUES (1, '{whose}', '[\"same\", \"{whose}\"]', 1);"
+            ));
+            source
+        };
+        let (ana, bob, eve) = (muse("ana"), muse("bob"), muse("eve"));
+        let (own, lab) = (ImportOptions::new, || ImportOptions::new().workspace("lab"));
+        import_with(&store, &ana.path, own()).await;
+        let report = import_with(&store, &bob.path, own()).await;
+        let skipped = of_action(&report, ImportAction::Skipped);
+        assert!(skipped[0].reason.ends_with("with a workspace of its own to keep both"));
+
+        let report = import_with(&store, &bob.path, lab()).await;
+        assert_eq!((report.counts.total().stored, report.counts.total().skipped), (3, 0));
+        let repaired: Vec<_> = of_action(&report, ImportAction::Repaired)
+            .into_iter()
+            .map(|issue| (issue.id.as_deref().unwrap(), issue.reason.as_str()))
+            .collect();
+        assert_eq!(
+            repaired,
+            [
+                ("lab:same", "its id is taken by another episode: it is now lab:same"),
+                ("lab:bob", "its id is taken by another episode: it is now lab:bob"),
+            ]
+        );
+        let notes = store.notes(&ListNotes::new().scope("lab")).await.unwrap().items;
+        assert_eq!(json!(notes[0].sources), json!(["lab:same", "lab:bob"]));
+        for (file, options) in [(&ana, own()), (&bob, lab())] {
+            imports_again(&store, &file.path, options).await;
+        }
+
+        // In the same workspace only one more can have it.
+        let report = import_with(&store, &eve.path, lab()).await;
+        let skipped = of_action(&report, ImportAction::Skipped);
+        assert_eq!(skipped[0].id.as_deref(), Some("lab:same"));
+        let report = import_with(&store, &eve.path, ImportOptions::new().workspace("eve")).await;
+        assert_eq!((report.counts.episodes.stored, report.counts.total().skipped), (2, 0));
+        imports_again(&store, &eve.path, ImportOptions::new().workspace("eve")).await;
+    }
+
+    async fn turns_of_velune_are_kept_by_two_stores(store: Store) {
+        let path = fixture("velune_small.db");
+        import_all(&store, &path).await;
+        let report = import_with(&store, &path, ImportOptions::new().workspace("copy")).await;
+        let turns: Vec<_> = of_action(&report, ImportAction::Skipped)
+            .into_iter()
+            .filter(|issue| issue.table == "turns")
+            .collect();
+        assert_eq!(turns.len(), 3);
+        let remedy = "into a store of its own to keep both";
+        assert!(turns.iter().all(|issue| issue.reason.ends_with(remedy)), "{turns:?}");
     }
 }
