@@ -127,17 +127,24 @@ impl Decider {
             return Ok(Some(there.clone()));
         }
         let head = self.head(&record.workspace);
-        if record.seq != head.seq + 1 || record.hash != record.expected_hash(&head.hash) {
-            let message = format!(
-                "the audit record of seq {} is not the next of the chain, which ends at {}",
-                record.seq, head.seq
-            );
-            return Err(Error::new(ErrorKind::Conflict, message)
-                .with("audit", &record.id)
-                .with("workspace", &record.workspace));
-        }
-        self.insert_audit(record.clone());
-        Ok(None)
+        let seq = record.seq;
+        let message = if seq != head.seq + 1 {
+            format!(
+                "the audit record of seq {seq} is not the next of the chain, which ends at {}",
+                head.seq
+            )
+        } else if record.hash != record.expected_hash(&head.hash) {
+            format!(
+                "the hash of the audit record of seq {seq} is not that of its content and the chain \
+                 before it"
+            )
+        } else {
+            self.insert_audit(record.clone());
+            return Ok(None);
+        };
+        Err(Error::new(ErrorKind::Conflict, message)
+            .with("audit", &record.id)
+            .with("workspace", &record.workspace))
     }
 }
 
