@@ -92,8 +92,10 @@ on_every_backend! {
         // Whoever raced for a turn_index got the same one.
         let reindexed = report.issues.iter().filter(|i| i.reason.starts_with("turn_index")).count();
         let repaired = of_action(&report, ImportAction::Repaired).len();
+        // A turn came after the end.
+        assert!(report.issues.iter().any(|i| i.reason == "total_tokens 4295, its turns make 5072"));
         // Further: the session without a row, NaN and two infinities, a lone surrogate.
-        assert_eq!(repaired, reindexed + 1 + 3 + 1);
+        assert_eq!(repaired, reindexed + 1 + 1 + 3 + 1);
         assert_eq!(
             report.remarks,
             ["the workspaces `/home/ana/proj/alpha` and `/home/ana/proj/alpha/` may be meant to be one"]

@@ -36,6 +36,8 @@ pub(super) const TURNS: Table = Table {
         "embedding_id",
     ],
 };
+/// A column that the sessions need not have: their sum is made anew.
+const TOTALS: Table = Table { name: "sessions", columns: &["id", "ended_at", "total_tokens"] };
 const TAGS: Table = Table { name: "memory_tags", columns: &["turn_id", "tag", "value"] };
 pub(super) const TABLES: [Table; 5] = [SESSIONS, TURNS, TAGS, tier1::TURNS, tier1::STEPS];
 
@@ -103,6 +105,7 @@ pub(super) fn read(
 /// Sends the sessions that have rows.
 fn sessions(database: &Database, sink: &mut Sink) -> Result<HashMap<String, Home>> {
     let mut homes: HashMap<String, Home> = HashMap::new();
+    let totals = wrong_totals(database)?;
     database.each(&SESSIONS, |mut cells| {
         let key = cells.key("id");
         let started_at = cells.time("started_at", Timestamp::default());
@@ -123,9 +126,38 @@ fn sessions(database: &Database, sink: &mut Sink) -> Result<HashMap<String, Home
             }
             homes.insert(key, Home::new(&session, false));
         }
+        if let Some(reason) = totals.get(&cells.place.rowid) {
+            cells.repair(reason);
+        }
         sink.entry(cells.entry(Record::Session(session)))
     })?;
     Ok(homes)
+}
+
+/// Of each session by rowid, how its total differs from the sum of its turns, which is what is
+/// stored. velune writes it when a session ends; until then a 0 says nothing.
+fn wrong_totals(database: &Database) -> Result<HashMap<i64, String>> {
+    let mut sums: HashMap<String, i64> = HashMap::new();
+    database.each(&TURNS, |mut cells| {
+        let sum = sums.entry(cells.session_key()).or_default();
+        let tokens = cells.integer("tokens_used").unwrap_or(0);
+        *sum = sum.checked_add(tokens).unwrap_or(*sum);
+        Ok(())
+    })?;
+    let mut wrong = HashMap::new();
+    database.each(&TOTALS, |cells| {
+        let sum = cells.key("id").and_then(|id| sums.get(&id)).copied().unwrap_or(0);
+        let is_open = cells.key("ended_at").is_none();
+        if let Some(total) = cells.key("total_tokens")
+            && total != sum.to_string()
+            && !(is_open && total == "0")
+        {
+            let reason = format!("total_tokens {}, its turns make {sum}", excerpt(&total));
+            wrong.insert(cells.place.rowid, reason);
+        }
+        Ok(())
+    })?;
+    Ok(wrong)
 }
 
 /// A session of which nothing is known but where and when.
