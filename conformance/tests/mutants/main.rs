@@ -1,6 +1,21 @@
 //! The proof that the suite is worth something: backends with one defect each, every one of which
 //! must fail the clauses that are meant to find it, and which between them leave no clause out.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "what some mutants do wrong"
+)]
+#![allow(
+    clippy::collapsible_if,
+    clippy::match_same_arms,
+    clippy::needless_for_each,
+    clippy::redundant_closure_for_method_calls,
+    clippy::semicolon_if_nothing_returned,
+    clippy::type_complexity,
+    reason = "a mutant is a few lines, each of one shape"
+)]
+
 mod broken;
 mod defect;
 mod engine;

@@ -10,7 +10,10 @@ use std::{
 
 use memkeep_core::{decide::Change, *};
 
-use crate::mutant::{Mutant, mutant};
+use crate::{
+    mutant::{Mutant, mutant},
+    shared_map::SharedMap,
+};
 
 /// The same error with another kind and context.
 fn remade(error: &Error, kind: ErrorKind, keep: fn(&str) -> bool) -> Error {
@@ -238,7 +241,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "the last commit is lost at reopening",
         &["AUDIT-CHAIN-03", "MODEL-PROGRAM-02", "BATCH-DURABLE-01"],
-        |d| d.open(|map| map.lose_last()),
+        |d| d.open(SharedMap::lose_last),
     ),
     mutant(
         "generated ids are numbers",

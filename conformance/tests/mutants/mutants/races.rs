@@ -1,9 +1,6 @@
 //! Many writers, two handles, killed processes.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Mutex, time::Duration};
 
 use memkeep_core::*;
 use tokio::{task::yield_now, time::sleep};

@@ -348,7 +348,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         })
     }),
     mutant("an audit chain outlives its workspace", &["AUDIT-CHAIN-04"], |d| {
-        let heads: std::sync::Arc<Mutex<HashMap<Workspace, AuditHead>>> = Default::default();
+        let heads: std::sync::Arc<Mutex<HashMap<Workspace, AuditHead>>> = std::sync::Arc::default();
         let known = heads.clone();
         d.change(move |change| {
             if let Change::PutAudit(record) = change {
