@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 
 use super::SourceFormat;
-use crate::{Error, NewAudit, Op, Record, Result};
+use crate::{EpisodeId, Error, NewAudit, Op, Record, Result};
 
 /// Where in a file something stands.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +50,8 @@ pub(super) struct Entry {
     pub(super) tags: Vec<(Place, String)>,
     /// Whether it is in the workspace that the import was told, having none of its own.
     pub(super) placed: bool,
-    /// Whether it has another id than in the file, where that was taken.
-    pub(super) renamed: bool,
+    /// Its id in the file, if that was taken and it has another.
+    pub(super) taken_id: Option<EpisodeId>,
     /// Whether it is a row of its own, and not made for others.
     pub(super) is_row: bool,
     /// About how many bytes it takes.
@@ -67,7 +67,7 @@ impl Entry {
             repairs: Vec::new(),
             tags: Vec::new(),
             placed: false,
-            renamed: false,
+            taken_id: None,
             is_row: true,
             bytes,
         }

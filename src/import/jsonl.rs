@@ -4,7 +4,7 @@ use std::{
 };
 
 use super::{
-    SourceFormat,
+    SourceFormat, excerpt,
     item::{Entry, Item, Kind, Place, Sink},
     json,
     source::{foreign, looks_like, unreadable},
@@ -21,6 +21,9 @@ const MAX_LINE_BYTES: u64 = 1 << 30;
 /// The JSON of a record is one level inside its line.
 const MAX_LINE_DEPTH: usize = MAX_JSON_DEPTH + 1;
 
+/// What may come before the text of a file in UTF-8.
+pub(super) const BOM: &[u8] = "\u{feff}".as_bytes();
+
 /// Reads an export, line by line.
 pub(super) fn read(path: &Path, head: &[u8], sink: &mut Sink) -> Result<()> {
     let file = SourceFile::open(path).map_err(|e| unreadable(path, e))?;
@@ -32,6 +35,10 @@ pub(super) fn read(path: &Path, head: &[u8], sink: &mut Sink) -> Result<()> {
     let mut announced = None;
     while next_line(&mut lines, &mut line).map_err(|e| unreadable(path, e))? {
         rowid += 1;
+        // Editors of some systems put a byte order mark before everything.
+        if rowid == 1 && line.starts_with(BOM) {
+            line.drain(..BOM.len());
+        }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
@@ -99,8 +106,9 @@ fn next_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bo
 fn check_version(line: &[u8]) -> Option<Result<()>> {
     let header: Json = serde_json::from_slice(line).ok()?;
     let version = header.get(VERSION_KEY)?;
-    let message =
-        format!("the export has format version {version}, known are 1 to {EXPORT_VERSION}");
+    let shown = version.to_string();
+    let shown = excerpt(&shown);
+    let message = format!("the export has format version {shown}, known are 1 to {EXPORT_VERSION}");
     Some(match version.as_u64() {
         Some(1..=EXPORT_VERSION) => Ok(()),
         Some(EXPORT_VERSION..) => Err(Error::new(ErrorKind::SchemaTooNew, message)),
@@ -115,7 +123,8 @@ fn entry(line: &[u8], place: Place) -> Result<Entry, String> {
     }
     let text = str::from_utf8(line).map_err(|e| format!("not UTF-8: {e}"))?;
     let json = json::parse(text, MAX_LINE_DEPTH)?;
-    let record = serde_json::from_value(json.value).map_err(|e| format!("not a record: {e}"))?;
+    let record = serde_json::from_value(json.value)
+        .map_err(|e: serde_json::Error| format!("not a record: {}", excerpt(&e.to_string())))?;
     let mut entry = Entry::new(place, record, line.len());
     entry.repairs = json.repairs.into_iter().map(|repair| (place, repair)).collect();
     Ok(entry)

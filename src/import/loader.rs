@@ -111,6 +111,12 @@ impl<'s> Loader<'s> {
             Item::Format { format, rows } => {
                 self.report.format = format;
                 self.rows = rows;
+                if let (SourceFormat::Jsonl, Some(told)) = (format, &self.options.workspace) {
+                    let told = excerpt(told.as_str());
+                    self.report.remarks.push(format!(
+                        "the workspace `{told}` has no effect: an export's records have their own"
+                    ));
+                }
                 self.held = self.store.stats(&self.target().into()).await?.counts.total();
                 self.progress();
             }
@@ -193,7 +199,7 @@ impl<'s> Loader<'s> {
     /// are the source's own, and two sources may have the same.
     fn renamed(&self, entry: &Entry) -> Option<Record> {
         let Record::Episode(episode) = &entry.record else { return None };
-        let may_have = entry.placed && !entry.renamed;
+        let may_have = entry.placed && entry.taken_id.is_none();
         let workspace = self.options.workspace.as_ref().filter(|_| may_have)?;
         let id = EpisodeId::new(format!("{workspace}:{}", episode.id));
         let fits = id.as_str().len() <= MAX_NAME_BYTES;
@@ -203,10 +209,11 @@ impl<'s> Loader<'s> {
     fn rename(&mut self, entry: &mut Entry, renamed: Record, tense: &str) {
         let (from, to) = (entry.record.id(), renamed.id());
         let reason = format!("its id {tense} taken by another episode: it is now {}", excerpt(to));
-        self.renamed.insert(EpisodeId::new(from), EpisodeId::new(to));
+        let (from, to) = (EpisodeId::new(from), EpisodeId::new(to));
+        self.renamed.insert(from.clone(), to);
         entry.repairs.push((entry.place, reason));
         entry.record = renamed;
-        entry.renamed = true;
+        entry.taken_id = Some(from);
     }
 
     /// Notes what became of a record.

@@ -65,7 +65,7 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 ///
 /// - A row of `sessions` is a session in the workspace that `workspace_root` names, as it is.
 ///   Turns follow in order of rowid, which also numbers them; the session's total is the sum of
-///   their tokens.
+///   their tokens, and a `total_tokens` that is another is told as a repair.
 /// - Turns whose session has no row get one: ended, under the same id, marked in its metadata.
 /// - Rows of `conversation_turns` and `execution_steps` make sessions `tier1:ID`. The source keeps
 ///   no end for them: each is stored as ended at its last row, so that nothing but a later import
@@ -80,7 +80,7 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 /// # From an export
 ///
 /// Records are restored as they are, into their own workspaces; [`ImportOptions::workspace`] does
-/// not apply. Of a file that was cut short, what is there is imported, and a remark says so.
+/// not apply, and a remark says so. Of a file that was cut short, what is there is imported, and a remark says so.
 ///
 /// # Dry run
 ///
@@ -92,7 +92,7 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 /// # Errors
 ///
 /// `NotFound`: there is no such file. `InvalidArgument`: it is not of the format that was forced,
-/// or of none that is known; the message says what it looks like. `SchemaTooNew`: an export of a
+/// or of none that is known, or a table of it is WITHOUT ROWID; the message says so. `SchemaTooNew`: an export of a
 /// newer memkeep. `Corrupt`: the database is damaged; then nothing is stored. `Unavailable`: a
 /// running program writes to it without a pause. `Unsupported`: a database, without the feature
 /// `import`. Errors of the store end the import; what is stored by then stays, and the same import

@@ -54,12 +54,12 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
 
 /// What a file seems to be that is no database.
 pub(super) fn looks_like(head: &[u8]) -> &'static str {
-    match head {
+    match head.strip_prefix(jsonl::BOM).unwrap_or(head) {
         [] => "an empty file",
         [0x1f, 0x8b, ..] => "a gzip file",
         [b'P', b'K', 3, 4, ..] => "a zip file",
         [b'{' | b'[', ..] => "a JSON file",
-        _ if head.iter().all(|b| *b >= b' ' || b.is_ascii_whitespace()) => "a text file",
+        text if text.iter().all(|b| *b >= b' ' || b.is_ascii_whitespace()) => "a text file",
         _ => "a file of an unknown format",
     }
 }

@@ -182,6 +182,45 @@ on_every_backend! {
         assert_eq!((report.counts.audits.stored, report.counts.audits.skipped), (2, 2));
         let audit = there.audit_log(&ListAudit::new()).await.unwrap().items;
         assert!(audit.iter().all(|record| record.seq == 1));
+        let skipped = &of_action(&report, ImportAction::Skipped)[0].reason;
+        assert!(skipped.contains("seq 3 is not the next of the chain, which ends at 1"), "{skipped}");
+    }
+
+    async fn a_changed_audit_record_is_told_of(here: Store) {
+        fill(&here).await;
+        let (_folder, path) = file(dump(&here).await.replace(r#""detail":2"#, r#""detail":9"#));
+        let there = store("inmem:").await;
+        let report = import_all(&there, &path).await;
+        assert_eq!((report.counts.audits.stored, report.counts.audits.skipped), (4, 2));
+        let skipped = &of_action(&report, ImportAction::Skipped)[0].reason;
+        let why = "the hash of the audit record of seq 3 is not that of its content";
+        assert!(skipped.contains(why), "{skipped}");
+    }
+
+    async fn a_byte_order_mark_is_passed_over(here: Store) {
+        fill(&here).await;
+        let exported = dump(&here).await;
+        let (_folder, path) = file(format!("\u{feff}{exported}"));
+        let there = store("inmem:").await;
+        let report = import_all(&there, &path).await;
+        assert_eq!((report.format, report.remarks.len()), (SourceFormat::Jsonl, 0));
+        assert_eq!(dump(&there).await, exported);
+        let (_folder, path) = file("\u{feff}{\"a\": 1}");
+        let error = import(here.as_ref(), path, ImportOptions::new()).await.unwrap_err();
+        assert!(error.to_string().contains("a JSON file"), "{error}");
+    }
+
+    async fn a_workspace_that_has_no_effect_is_told_of(here: Store) {
+        fill(&here).await;
+        let (_folder, path) = file(dump(&here).await);
+        let there = store("inmem:").await;
+        let options = ImportOptions::new().workspace("elsewhere");
+        let report = import_with(&there, &path, options).await;
+        assert_eq!(
+            report.remarks,
+            ["the workspace `elsewhere` has no effect: an export's records have their own"]
+        );
+        assert_eq!(dump(&there).await, dump(&here).await);
     }
 
     async fn the_format_s_version_is_read_first(here: Store) {

@@ -109,6 +109,53 @@ on_every_backend! {
         assert_eq!((second.stored, second.already_there, second.skipped), (0, 11, 2));
     }
 
+    async fn totals_that_are_not_the_sum_are_told_of(store: Store) {
+        let source = Source::velune();
+        source.run(
+            "INSERT INTO sessions VALUES ('right', '/w', 1, 2, NULL, NULL, 7, NULL),
+                ('wrong', '/w', 1, 2, NULL, NULL, 4295, NULL), ('open', '/w', 1, NULL, NULL, NULL, 0, NULL),
+                ('none', '/w', 1, 2, NULL, NULL, NULL, NULL), ('bare', '/w', 1, 2, NULL, NULL, 'x', NULL);
+             INSERT INTO turns(id, session_id, turn_index, role, content, tokens_used, created_at)
+                SELECT id, id, 0, 'user', '', iif(id = 'right', 7, 5072), 1 FROM sessions WHERE id != 'bare'",
+        );
+        let report = import_all(&store, &source.path).await;
+        let repaired: Vec<_> = of_action(&report, ImportAction::Repaired)
+            .into_iter()
+            .map(|issue| (issue.id.as_deref().unwrap(), issue.reason.as_str()))
+            .collect();
+        let should = [
+            ("wrong", "total_tokens 4295, its turns make 5072"),
+            ("bare", "total_tokens x, its turns make 0"),
+        ];
+        assert_eq!((repaired, report.counts.sessions.repaired), (should.to_vec(), 2));
+        let session = store.session(&Scope::All, &"wrong".into()).await.unwrap().unwrap();
+        assert_eq!(session.total_tokens, 5072);
+        imports_again(&store, &source.path, ImportOptions::new()).await;
+    }
+
+    async fn reasons_show_long_values_cut(store: Store) {
+        let source = Source::velune();
+        let long = "9".repeat(5_000);
+        source.run(&format!(
+            "INSERT INTO sessions(id, workspace_root, started_at) VALUES ('s', '/w', 1e300), ('l', '/w', '{long}');
+             INSERT INTO turns(id, session_id, turn_index, role, content, tokens_used, created_at) VALUES
+                ('a', 's', 0, 'user', '', 1e300, '{long}');"
+        ));
+        let muse = Source::muse();
+        muse.run(&format!(
+            "INSERT INTO episodes VALUES ('e', 'p', 's', '{long}', 1), ('f', 'p', 's', 1e300, 1);
+             INSERT INTO notes VALUES (1, '', '[[{}1]]', 1); INSERT INTO state VALUES ('k', '-{long}');",
+            "1, ".repeat(2_000)
+        ));
+        for source in [&source, &muse] {
+            let report = import_all(&store, &source.path).await;
+            assert!(report.issues.len() >= 4);
+            for issue in report.issues {
+                assert!(issue.reason.len() < 200, "{}", issue.reason);
+            }
+        }
+    }
+
     async fn json_of_any_content(store: Store) {
         let source = Source::muse();
         let deep = format!("{}{}", "[".repeat(101), "]".repeat(101));

@@ -209,6 +209,13 @@ on_every_backend! {
         let error = refuse(&store, &fixture("velune_small.db"), from(SourceFormat::Jsonl)).await;
         assert!(error.to_string().contains("a SQLite database"), "{error}");
 
+        let keyed = Source::new("CREATE TABLE memory_tags(turn_id, tag, value);
+            CREATE TABLE Turns(id PRIMARY KEY, session_id, turn_index, role, content, model_used,
+                tokens_used, created_at, embedding_id) WITHOUT ROWID");
+        let error = refuse(&store, &keyed.path, ImportOptions::new()).await;
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("table `turns` is WITHOUT ROWID"), "{error}");
+
         let both = Source::muse();
         both.run("INSERT INTO episodes VALUES ('a', 'p', 's', 1, 10);
             CREATE TABLE execution_steps(session_id, step_name, status, payload, timestamp)");

@@ -6,6 +6,7 @@ use crate::{
     Json, Metadata, Record, Timestamp,
     bounds::MAX_JSON_DEPTH,
     import::{
+        excerpt,
         item::{Entry, Place},
         json,
     },
@@ -152,10 +153,10 @@ impl<'r> Cells<'r> {
         let (number, was) = match self.value(column) {
             ValueRef::Null => return None,
             ValueRef::Integer(number) => return Some(number),
-            ValueRef::Real(number) => (whole(number), number.to_string()),
+            ValueRef::Real(number) => (whole(number), format!("{number:?}")),
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
-                (text.trim().parse().ok(), excerpt(&text))
+                (text.trim().parse().ok(), quoted(&text))
             }
         };
         self.repair(match number {
@@ -171,9 +172,9 @@ impl<'r> Cells<'r> {
             ValueRef::Integer(number @ (0 | 1)) => return number == 1,
             ValueRef::Null => (false, "NULL".to_owned()),
             ValueRef::Integer(number) => (true, number.to_string()),
-            ValueRef::Real(number) => (number != 0.0, number.to_string()),
+            ValueRef::Real(number) => (number != 0.0, format!("{number:?}")),
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                (!bytes.is_empty(), excerpt(&String::from_utf8_lossy(bytes)))
+                (!bytes.is_empty(), quoted(&String::from_utf8_lossy(bytes)))
             }
         };
         self.repair(format!("{column} is {was}, neither 0 nor 1: taken as {truth}"));
@@ -188,16 +189,16 @@ impl<'r> Cells<'r> {
                 seconds.checked_mul(1_000_000).and_then(Timestamp::from_micros),
                 seconds.to_string(),
             ),
-            ValueRef::Real(seconds) => (from_seconds(seconds), seconds.to_string()),
+            ValueRef::Real(seconds) => (from_seconds(seconds), format!("{seconds:?}")),
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
                 let seconds = text.trim().parse().ok().and_then(from_seconds);
                 let time = seconds.or_else(|| text.trim().parse().ok());
                 if let Some(time) = time {
-                    self.repair(format!("{column} is {}: stored as {time}", excerpt(&text)));
+                    self.repair(format!("{column} is {}: stored as {time}", quoted(&text)));
                     return time;
                 }
-                (None, excerpt(&text))
+                (None, quoted(&text))
             }
         };
         time.unwrap_or_else(|| {
@@ -262,12 +263,8 @@ fn whole(number: f64) -> Option<i64> {
     (fits && number.fract() == 0.0).then_some(number as i64)
 }
 
-fn excerpt(text: &str) -> String {
-    let mut shown: String = text.chars().take(40).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    format!("{shown:?}")
+fn quoted(text: &str) -> String {
+    format!("{:?}", excerpt(text))
 }
 
 fn weight(value: ValueRef<'_>) -> usize {

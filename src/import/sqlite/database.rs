@@ -78,6 +78,17 @@ impl Database {
         Ok(())
     }
 
+    /// The name of the first of the tables whose rows have no rowid, by which all are told and put in
+    /// order.
+    pub(super) fn without_rowid(&self, tables: &[Table]) -> Result<Option<&'static str>> {
+        let sql = "SELECT lower(name) FROM pragma_table_list WHERE schema = 'main' AND wr";
+        let mut statement = self.connection.prepare(sql).map_err(|e| failed("", &e))?;
+        let names = statement.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+        let names: HashSet<String> = names.map_err(|e| failed("", &e))?;
+        let is_one = |table: &&Table| self.has(table) && names.contains(table.name);
+        Ok(tables.iter().find(is_one).map(|table| table.name))
+    }
+
     /// Reads all rows of the tables. Returns how many there are.
     pub(super) fn check(&self, tables: &[Table]) -> Result<u64> {
         let mut rows = 0;

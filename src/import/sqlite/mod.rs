@@ -56,6 +56,11 @@ pub(super) fn read(
         SourceFormat::Muse => &muse::TABLES,
         _ => &velune::TABLES,
     };
+    if let Some(name) = database.without_rowid(tables)? {
+        let what =
+            format!("a database whose table `{name}` is WITHOUT ROWID, as none of {format} is");
+        return Err(foreign(path, &what));
+    }
     // All of it is read once before anything is stored: a damaged file stores nothing.
     let rows = database.check(tables)?;
     sink.push(Item::Format { format, rows: Some(rows) })?;

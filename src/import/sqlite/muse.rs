@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     AuditId, AuditRecord, Episode, EpisodeId, Hash, Json, Metadata, Note, NoteId, Record, Result,
-    StateSlot, Timestamp, Workspace, import::item::Sink,
+    StateSlot, Timestamp, Workspace,
+    import::{excerpt, item::Sink},
 };
 
 pub(super) const EPISODES: Table =
@@ -100,8 +101,10 @@ fn sources(cells: &mut Cells<'_>) -> Vec<EpisodeId> {
         let id = match item {
             Json::String(id) => id,
             other => {
-                cells.repair(format!("the source {other} is no text: stored as its JSON"));
-                other.to_string()
+                let id = other.to_string();
+                let shown = excerpt(&id);
+                cells.repair(format!("the source {shown} is no text: stored as its JSON"));
+                id
             }
         };
         if id.is_empty() {
