@@ -59,7 +59,7 @@ async fn a_call_does_not_wait_for_a_reader_forever() {
     let mut options = EmbeddedOptions::default();
     options.patience = Duration::from_millis(20);
     let store = Arc::new(map.open_with(options).await.unwrap());
-    let (come, came) = mpsc::channel();
+    let (come, arrivals) = mpsc::channel();
     let (go, gone) = mpsc::channel();
     map.set_gate(Some(Gate { come, go: Arc::new(Mutex::new(gone)) }));
     let read = || {
@@ -67,7 +67,7 @@ async fn a_call_does_not_wait_for_a_reader_forever() {
         tokio::spawn(async move { store.episodes(&ListEpisodes::new()).await })
     };
     let held = [read(), read()];
-    tokio::task::spawn_blocking(move || [came.recv().unwrap(), came.recv().unwrap()])
+    tokio::task::spawn_blocking(move || [arrivals.recv().unwrap(), arrivals.recv().unwrap()])
         .await
         .unwrap();
 
