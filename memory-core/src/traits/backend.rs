@@ -50,6 +50,13 @@ use crate::{
 ///   byte for byte (`HOSTILE-TEXT-01`, `HOSTILE-KEY-01`).
 /// - Nothing is swallowed: a row that cannot be decoded is `Corrupt` with its table and row, never a
 ///   shorter list.
+/// - Any program of calls is answered as a plain model of these rules answers it (`MODEL-PROGRAM-01`),
+///   also with reopening (`MODEL-PROGRAM-02`) and on two handles (`MODEL-PROGRAM-03`).
+/// - Concurrent calls are answered as if they had come one after the other, each between its beginning
+///   and its end: on state (`LINEAR-STATE-01`, `LINEAR-STATE-02`), indexes (`LINEAR-INDEX-01`,
+///   `LINEAR-INDEX-02`) and audit heads (`LINEAR-AUDIT-01`, `LINEAR-AUDIT-02`).
+/// - After the process is killed every acknowledged batch is there and none is there in part
+///   (`CRASH-KILL-01`).
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// What kind of store this is.
@@ -58,7 +65,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Commits a batch: all of it or nothing.
     ///
     /// Errors: those of [`Batch::prepare`] and [`decide`](crate::decide::decide) with the op's
-    /// position under `op` (`BATCH-ATOMIC-02`) and without content (`ERROR-CONTENT-01`); `Timeout`, `ReadOnly`, `StorageFull`, `Closed`, `Unavailable`.
+    /// position under `op` (`BATCH-ATOMIC-02`) and without content (`ERROR-CONTENT-01`); `Timeout`,
+    /// `ReadOnly`, `StorageFull`, `Closed`, `Unavailable`.
     async fn commit(&self, batch: Batch) -> Result<Receipt>;
 
     /// Reads every record of a kind in order of insertion: what exports, verification and the
