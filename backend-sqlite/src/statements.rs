@@ -61,7 +61,7 @@ fn read_everything(writer: &mut SqliteWriter) {
                 view.scan(&scan).unwrap();
             }
         }
-        view.newest_turns(&scope, &mut |_| Ok(true)).unwrap();
+        view.newest_turns(&scope, &|_, _| true, &mut |_| Ok(true)).unwrap();
         for from in &times {
             for open in [None, Some(true)] {
                 let mut list = ListEpisodes::new().scope(scope.clone()).open(open);

@@ -150,9 +150,8 @@ impl<'q> Finder<'q> {
         Ok(Self { find, needle: Substring::new(&find.text) })
     }
 
-    pub(crate) fn matches(&self, turn: &Turn) -> bool {
-        self.find.role.as_ref().is_none_or(|role| *role == turn.role)
-            && self.needle.matches(&turn.content)
+    pub(crate) fn matches(&self, role: &str, content: &str) -> bool {
+        self.find.role.as_ref().is_none_or(|wanted| wanted == role) && self.needle.matches(content)
     }
 }
 
@@ -184,7 +183,7 @@ pub(crate) async fn find<B: SessionStore + ?Sized>(
     let mut position = 0;
     maintain::each(backend, RecordKind::Turn, &find.scope, |record| {
         if let Record::Turn(turn) = record
-            && finder.matches(&turn)
+            && finder.matches(&turn.role, &turn.content)
         {
             position += 1;
             newest.push(Found(Reverse(turn.created_at), position, turn));

@@ -100,6 +100,7 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     fn newest_turns(
         &mut self,
         scope: &Scope,
+        _: &dyn Fn(&str, &str) -> bool,
         f: &mut dyn FnMut(Turn) -> Result<bool>,
     ) -> Result<()> {
         let keys = Key::of(Table::Time).kind(RecordKind::Turn).scope(scope).all();

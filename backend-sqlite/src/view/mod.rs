@@ -14,7 +14,7 @@ use memkeep_core::{
     StateEntry, StateSlot, Step, StepId, Timestamp, Turn, TurnId, Workspace, WorkspaceCounts,
     embedded::View, verify::Problem,
 };
-use rusqlite::{Connection, OptionalExtension, Params};
+use rusqlite::{Connection, OptionalExtension, Params, params_from_iter, types::Value};
 
 use self::{
     prompts::Prompts,
@@ -233,10 +233,41 @@ impl View for SqliteView {
     fn newest_turns(
         &mut self,
         scope: &Scope,
+        wanted: &dyn Fn(&str, &str) -> bool,
         f: &mut dyn FnMut(Turn) -> Result<bool>,
     ) -> Result<()> {
-        Select::<Turn>::in_scope(&self.connection, scope)
-            .newest(&mut |cells| f(Turn::decode(cells)?))
+        // Few turns are wanted: only of those the rest of the row, and the tags, are read.
+        let sql = match scope {
+            Scope::All => {
+                "SELECT pk, role, content FROM turns WHERE created_at < ?1 \
+                 ORDER BY created_at DESC, pk"
+            }
+            Scope::Workspace(_) => {
+                "SELECT pk, role, content FROM turns WHERE created_at < ?1 AND workspace = ?2 \
+                 ORDER BY created_at DESC, pk"
+            }
+        };
+        let by_pk = format!("SELECT {} FROM turns WHERE pk = ?", Turn::COLUMNS);
+        let workspace = scope.workspace().map(|workspace| workspace.as_str().to_owned());
+        let values = [Value::Integer(i64::MAX)].into_iter().chain(workspace.map(Value::Text));
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
+        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            // What is no text is for the decoding of the whole row to tell.
+            let text = |column| row.get_ref(column).ok()?.as_str().ok();
+            if let (Some(role), Some(content)) = (text(1), text(2))
+                && !wanted(role, content)
+            {
+                continue;
+            }
+            let pk: i64 = row.get(0).map_err(failed)?;
+            if let Some(turn) = self.find::<Turn, _>(&by_pk, [pk], Turn::decode)?
+                && !f(turn)?
+            {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn scan(&mut self, scan: &Scan) -> Result<Page<Record>> {

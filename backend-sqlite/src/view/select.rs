@@ -87,11 +87,6 @@ impl<'c, T: Table> Select<'c, T> {
         self.run(&[("pk > ?", i64::MIN)], "pk", i64::MAX, f)
     }
 
-    /// All rows, the newest by `created_at` first, ties by insertion.
-    pub(super) fn newest(&self, f: &mut dyn FnMut(&Cells<'_>) -> Result<bool>) -> Result<()> {
-        self.run(&[("created_at < ?", i64::MAX)], "created_at DESC, pk", i64::MAX, f)
-    }
-
     /// Adds rows to a page, under the conditions and `more`, in `order`.
     pub(super) fn fill(
         &self,

@@ -17,8 +17,9 @@ use crate::{
 
 /// How many awaits one call has at most before these clauses give up.
 const AWAITS: usize = 10_000;
-/// How often each await point is hit.
-const ROUNDS: usize = 4;
+/// How often each await point is tried: a call that another thread answers may be done before it has
+/// to wait, but not every time.
+const ROUNDS: usize = 24;
 
 /// Runs `future` until it has to wait for the time after `waits` times, and drops it there.
 async fn interrupted<F: Future>(future: F, waits: usize) -> Option<F::Output> {

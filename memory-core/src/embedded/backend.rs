@@ -296,8 +296,9 @@ impl<E: Engine> SessionStore for Embedded<E> {
             if find.limit == 0 {
                 return Ok(found);
             }
-            view.newest_turns(&find.scope, &mut |turn| {
-                if finder.matches(&turn) {
+            let wanted = |role: &str, content: &str| finder.matches(role, content);
+            view.newest_turns(&find.scope, &wanted, &mut |turn| {
+                if finder.matches(&turn.role, &turn.content) {
                     found.push(turn);
                 }
                 Ok(found.len() < find.limit)

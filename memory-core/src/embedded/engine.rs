@@ -85,10 +85,11 @@ pub trait View {
     ) -> Result<()>;
 
     /// Calls `f` with turns in scope, newest first by `created_at`, ties by insertion, until it
-    /// returns false.
+    /// returns false. A turn whose role and content are not `wanted` may be passed over unread.
     fn newest_turns(
         &mut self,
         scope: &Scope,
+        wanted: &dyn Fn(&str, &str) -> bool,
         f: &mut dyn FnMut(Turn) -> Result<bool>,
     ) -> Result<()>;
 
