@@ -4,9 +4,18 @@ const CASES: u32 = 24;
 const HISTORIES: u32 = 6;
 const KILLS: u32 = 10;
 
+/// What a variable is set to; an empty one is not set.
+pub(crate) fn variable_set(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|text| !text.is_empty())
+}
+
+/// A run that was asked for otherwise than it can be done must not pass for one that was done.
 fn asked_for(variable: &str, default: u32) -> u32 {
-    let given = std::env::var(variable).ok().and_then(|text| text.parse().ok());
-    given.unwrap_or(default)
+    let Some(text) = variable_set(variable) else { return default };
+    match text.parse() {
+        Ok(0) | Err(_) => panic!("{variable} is {text:?}, not a number of 1 or more"),
+        Ok(number) => number,
+    }
 }
 
 /// How many random programs are run: `MEMKEEP_CASES`.

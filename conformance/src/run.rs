@@ -73,11 +73,12 @@ fn verdict(
 }
 
 fn seed() -> u64 {
-    let given = std::env::var("MEMKEEP_SEED").ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::from(since.subsec_nanos()) ^ since.as_secs()
-    })
+    if let Some(given) = repeats::variable_set("MEMKEEP_SEED") {
+        // Another seed would repeat another run.
+        return given.parse().unwrap_or_else(|_| panic!("MEMKEEP_SEED is {given:?}, not a seed"));
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::from(since.subsec_nanos()) ^ since.as_secs()
 }
 
 /// Runs the clause with this id; for the tests that the macros write.
