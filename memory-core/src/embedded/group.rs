@@ -1,10 +1,14 @@
 use std::{
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use tokio::sync::{Semaphore, broadcast, mpsc, oneshot};
+use tokio::sync::{
+    Semaphore, broadcast,
+    mpsc::{self, error::TryRecvError},
+    oneshot,
+};
 
 use super::{Writer, timeout::within};
 use crate::{
@@ -19,6 +23,10 @@ const GROUP_BYTES: usize = 16 << 20;
 
 /// How many events a slow subscriber may lag behind before it misses some.
 const FEED_EVENTS: usize = 1_024;
+
+/// How long the writer looks for the next job before it sleeps. Waking it again takes longer than most
+/// callers need to come back with the next batch.
+const LINGER: Duration = Duration::from_micros(100);
 
 enum Job<W> {
     Commit(Waiting),
@@ -125,6 +133,19 @@ impl<W> Drop for Group<W> {
     }
 }
 
+/// The next job; none once the handle is gone. While it looks, it leaves the core to others.
+fn next<W>(queue: &mut mpsc::Receiver<Job<W>>) -> Option<Job<W>> {
+    let started = Instant::now();
+    while started.elapsed() < LINGER {
+        match queue.try_recv() {
+            Ok(job) => return Some(job),
+            Err(TryRecvError::Empty) => thread::yield_now(),
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+    queue.blocking_recv()
+}
+
 /// What a batch came to.
 struct Answer {
     result: Result<Receipt>,
@@ -147,7 +168,7 @@ struct Thread<W> {
 impl<W: Writer> Thread<W> {
     fn run(mut self, mut queue: mpsc::Receiver<Job<W>>) {
         let mut held = None;
-        while let Some(job) = held.take().or_else(|| queue.blocking_recv()) {
+        while let Some(job) = held.take().or_else(|| next(&mut queue)) {
             match job {
                 Job::Task(task) => task(&mut self.writer),
                 Job::Commit(first) => {
