@@ -5,7 +5,7 @@ use memkeep_core::{
     verify::Verify,
 };
 
-use crate::{Factory, Failure, Handle, Log, Place, Verdict, factory::Site, record};
+use crate::{Factory, Failure, Handle, Log, Part, Place, Verdict, factory::Site, record};
 
 /// 2026-01-01T00:00:00Z, where every case's clock stands at first.
 const START: i64 = 1_767_225_600_000_000;
@@ -63,19 +63,26 @@ impl Case {
         self.handle.backend.clone()
     }
 
+    /// The store has what a clause of this part is about.
+    pub(crate) fn has(&self, part: Part) -> Verdict {
+        let there = self.handle.parts();
+        let lacking = part.single().iter().find(|part| !there.contains(part));
+        lacking.map_or(Ok(()), |part| Err(lack(*part)))
+    }
+
     /// The store's episodes.
     pub fn episodic(&self) -> Result<Arc<dyn EpisodicBackend>, Failure> {
-        self.handle.episodic.clone().ok_or_else(|| lack("EpisodicBackend"))
+        self.handle.episodic.clone().ok_or_else(|| lack(Part::Episodic))
     }
 
     /// The store's sessions.
     pub fn sessions(&self) -> Result<Arc<dyn SessionStore>, Failure> {
-        self.handle.sessions.clone().ok_or_else(|| lack("SessionStore"))
+        self.handle.sessions.clone().ok_or_else(|| lack(Part::Sessions))
     }
 
     /// The store's notes, state and audit.
     pub fn reflective(&self) -> Result<Arc<dyn ReflectiveStore>, Failure> {
-        self.handle.reflective.clone().ok_or_else(|| lack("ReflectiveStore"))
+        self.handle.reflective.clone().ok_or_else(|| lack(Part::Reflective))
     }
 
     /// Closes the store and opens it again.
@@ -153,6 +160,7 @@ impl Case {
     }
 }
 
-fn lack(part: &str) -> Failure {
-    Failure::new(format!("the factory's handle has {part}"), "it has not")
+fn lack(part: Part) -> Failure {
+    let expected = format!("the factory's handle has a {}", part.trait_name());
+    Failure::new(expected, "it has none: declarations_match_the_factory says what to change")
 }

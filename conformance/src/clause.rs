@@ -35,10 +35,47 @@ pub enum Part {
     Sessions,
     /// `ReflectiveStore`.
     Reflective,
-    /// All three.
-    All,
+    /// `EpisodicBackend` and `ReflectiveStore` together: notes and the episodes they are drawn from.
+    EpisodicReflective,
     /// Any of them: what holds of every `Backend`, whatever kinds of records it keeps.
     Any,
+}
+
+impl Part {
+    /// Those that are one trait each.
+    pub const SINGLE: [Self; 3] = [Self::Episodic, Self::Sessions, Self::Reflective];
+
+    /// The part's name, as in the macro line: `episodic`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Episodic => "episodic",
+            Self::Sessions => "sessions",
+            Self::Reflective => "reflective",
+            Self::EpisodicReflective => "episodic_reflective",
+            Self::Any => "any",
+        }
+    }
+
+    /// The single parts that it takes.
+    pub(crate) fn single(self) -> &'static [Self] {
+        match self {
+            Self::Episodic => &[Self::Episodic],
+            Self::Sessions => &[Self::Sessions],
+            Self::Reflective => &[Self::Reflective],
+            Self::EpisodicReflective => &[Self::Episodic, Self::Reflective],
+            Self::Any => &[],
+        }
+    }
+
+    /// The trait of a single part.
+    pub(crate) fn trait_name(self) -> &'static str {
+        match self {
+            Self::Episodic => "EpisodicBackend",
+            Self::Sessions => "SessionStore",
+            Self::Reflective => "ReflectiveStore",
+            Self::EpisodicReflective | Self::Any => "Backend",
+        }
+    }
 }
 
 /// What a factory must be able to do for a clause.
@@ -58,6 +95,9 @@ pub enum Need {
 }
 
 impl Need {
+    /// Those that are an ability, which a factory may lack.
+    pub const ABILITIES: [Self; 4] = [Self::Reopen, Self::SecondHandle, Self::Kill, Self::Faults];
+
     /// The need's name, as in the macro line: `second_handle`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -93,8 +133,8 @@ macro_rules! part {
     (reflective) => {
         Part::Reflective
     };
-    (all) => {
-        Part::All
+    (episodic_reflective) => {
+        Part::EpisodicReflective
     };
     (any) => {
         Part::Any

@@ -3,7 +3,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use memkeep_core::{Clock, Error, ErrorKind, Result};
 
-use crate::{Handle, Place};
+use crate::{Handle, Need, Place};
 
 /// Makes the stores that the suite tests.
 ///
@@ -87,6 +87,19 @@ impl Abilities {
     pub fn faults(mut self) -> Self {
         self.faults = true;
         self
+    }
+}
+
+impl Abilities {
+    /// Whether they are enough for what a clause needs.
+    pub(crate) fn include(self, need: Need) -> bool {
+        match need {
+            Need::Fresh => true,
+            Need::Reopen => self.reopen,
+            Need::SecondHandle => self.second_handle,
+            Need::Kill => self.kill,
+            Need::Faults => self.faults,
+        }
     }
 }
 

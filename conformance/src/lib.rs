@@ -10,6 +10,7 @@ mod factory;
 mod failure;
 mod handle;
 mod linearizability;
+mod macro_line;
 mod model;
 mod place;
 mod record;
@@ -27,10 +28,16 @@ pub use handle::Handle;
 pub use place::Place;
 pub use record::{Log, batch};
 pub use report::{Level, Matrix, Outcome, Report, run_all};
-pub use run::{check_declarations, run_clause, run_clause_by_id};
+pub use run::{run_clause, run_clause_by_id};
 
 /// What the macros need and nobody else.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::{child::child, factory::Site, report::run_suite, run::run_on_site};
+    pub use crate::{
+        child::child,
+        factory::Site,
+        macro_line::{MacroLine, lacks},
+        report::run_suite,
+        run::run_on_site,
+    };
 }

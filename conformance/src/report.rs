@@ -19,9 +19,10 @@ pub use matrix::Matrix;
 pub use outcome::Outcome;
 
 use crate::{
-    CLAUSES, Clause, Factory, Handle, Need, Part, Place,
+    CLAUSES, Clause, Factory, Handle, Need, Part,
     factory::Site,
-    run::{able, run_on_site},
+    macro_line::{Lack, MacroLine},
+    run::run_on_site,
 };
 
 /// What every clause came to on one backend.
@@ -94,25 +95,22 @@ impl Serialize for Report {
 // A caller has no other use for it.
 #[allow(clippy::needless_pass_by_value)]
 pub fn run_all(factory: Arc<dyn Factory>) -> Report {
-    run_suite(&factory, &Site::default(), &[])
+    run_suite(&factory, &Site::default(), &MacroLine::SUITE)
 }
 
-/// Runs every clause with the child of `site`, and gives `lacks` as the reasons of gaps.
+/// Runs every clause with the child of `site`, and gives the lacks of `line` as the reasons of gaps.
 #[doc(hidden)]
-pub fn run_suite(
-    factory: &Arc<dyn Factory>,
-    site: &Site,
-    lacks: &[(Need, Option<&str>)],
-) -> Report {
-    let (backend, handle) = match look(factory) {
-        Ok(handle) => (handle.backend.info().name.to_owned(), handle),
+pub fn run_suite(factory: &Arc<dyn Factory>, site: &Site, line: &MacroLine) -> Report {
+    let handle = match Handle::of_fresh_store(factory) {
+        Ok(handle) => handle,
         Err(text) => {
             let outcome = Outcome::Failed(text);
             let results = CLAUSES.iter().map(|clause| (*clause, outcome.clone())).collect();
             return Report { backend: "unknown".to_owned(), results };
         }
     };
-    let outcome = |clause: &Clause| match gap(&**factory, site, &handle, lacks, clause) {
+    let backend = handle.backend.info().name.to_owned();
+    let outcome = |clause: &Clause| match gap(&**factory, site, &handle, line, clause) {
         Some(reason) => Outcome::Gap(reason),
         None => run_on_site(factory.clone(), site, clause)
             .map_or_else(Outcome::Failed, |()| Outcome::Passed),
@@ -136,43 +134,21 @@ pub fn run_suite(
     Report { backend, results: results.into_iter().map(|(_, result)| result).collect() }
 }
 
-/// A store of the factory, closed again: for its name and its parts.
-fn look(factory: &Arc<dyn Factory>) -> Result<Handle, String> {
-    let failed = |e: &dyn std::fmt::Debug| format!("the factory opens a fresh store: {e:?}");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| failed(&e))?;
-    let opened = runtime.block_on(async {
-        let place = Place::new()?;
-        let clock = Arc::new(memkeep_core::SystemClock);
-        let handle = factory.open(&place, clock).await?;
-        handle.backend.close().await?;
-        factory.destroy(&place).await?;
-        Ok::<_, memkeep_core::Error>(handle)
-    });
-    opened.map_err(|e| failed(&e))
-}
-
 /// Why a clause cannot be run.
 fn gap(
     factory: &dyn Factory,
     site: &Site,
     handle: &Handle,
-    lacks: &[(Need, Option<&str>)],
+    line: &MacroLine,
     clause: &Clause,
 ) -> Option<String> {
-    let Handle { episodic, sessions, reflective, .. } = handle;
-    let parts = [
-        (Part::Episodic, episodic.is_some(), "EpisodicBackend"),
-        (Part::Sessions, sessions.is_some(), "SessionStore"),
-        (Part::Reflective, reflective.is_some(), "ReflectiveStore"),
-    ];
-    let needed = |part| clause.part == Part::All || clause.part == part;
-    if let Some((_, _, name)) = parts.iter().find(|(part, there, _)| needed(*part) && !there) {
-        return Some(format!("the handle has no {name}"));
+    let there = handle.parts();
+    if let Some(part) = clause.part.single().iter().find(|part| !there.contains(part)) {
+        let reason = line.reason(Lack::Part(*part)).unwrap_or("the handle has none");
+        return Some(format!("{}: {reason}", part.as_str()));
     }
-    if !able(factory.abilities(), clause.need) {
-        let reason = lacks.iter().find(|(need, _)| *need == clause.need);
-        let reason = reason.and_then(|(_, reason)| *reason).unwrap_or("the factory cannot");
+    if !factory.abilities().include(clause.need) {
+        let reason = line.reason(Lack::Need(clause.need)).unwrap_or("the factory cannot");
         return Some(format!("{}: {reason}", clause.need.as_str()));
     }
     (clause.need == Need::Kill && site.binary.is_none())

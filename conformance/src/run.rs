@@ -6,9 +6,7 @@ use std::{
 
 use memkeep_core::Error;
 
-use crate::{
-    Abilities, CLAUSES, Case, Clause, Factory, Failure, Log, Need, Verdict, factory::Site, repeats,
-};
+use crate::{CLAUSES, Case, Clause, Factory, Failure, Log, Verdict, factory::Site, repeats};
 
 /// Runs one clause on a fresh store; the text of what failed, with everything needed to see why.
 ///
@@ -48,10 +46,11 @@ fn verdict(
         .map_err(|e| Failure::new("a runtime", e.to_string()))?;
     let (site, log) = (site.clone(), log.clone());
     let patience = factory.patience() * repeats::patience();
-    let test = clause.test;
+    let (part, test) = (clause.part, clause.test);
     let run = async move {
         let open = |e: Error| Failure::new("the factory opens a fresh store", format!("{e:?}"));
         let mut case = Case::new(factory, site, seed, log).await.map_err(open)?;
+        case.has(part)?;
         let verdict = test(&mut case).await;
         let destroyed = case.destroy().await;
         verdict?;
@@ -88,30 +87,5 @@ pub fn run_clause_by_id(factory: Arc<dyn Factory>, site: &Site, id: &str) {
     let clause = clause.unwrap_or_else(|| panic!("no such clause: {id}"));
     if let Err(text) = run_on_site(factory, site, clause) {
         panic!("{text}");
-    }
-}
-
-/// Whether the lacks declared in the macro line are those of the factory.
-#[doc(hidden)]
-pub fn check_declarations(factory: &dyn Factory, lacks: &[(Need, Option<&str>)]) {
-    let abilities = factory.abilities();
-    for (need, reason) in lacks {
-        match (able(abilities, *need), reason) {
-            (true, Some(reason)) => {
-                panic!("declared as a lack ({reason}), but the factory is able to: {need:?}")
-            }
-            (false, None) => panic!("the factory is not able to, and gives no reason: {need:?}"),
-            _ => {}
-        }
-    }
-}
-
-pub(crate) fn able(abilities: Abilities, need: Need) -> bool {
-    match need {
-        Need::Fresh => true,
-        Need::Reopen => abilities.reopen,
-        Need::SecondHandle => abilities.second_handle,
-        Need::Kill => abilities.kill,
-        Need::Faults => abilities.faults,
     }
 }

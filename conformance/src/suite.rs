@@ -1,67 +1,53 @@
 //! The macros that write the tests.
 
-/// One test for every clause, for a backend with all parts.
+/// One test for every clause.
 ///
-/// `suite!(MyFactory)`, or with what the factory cannot do and why:
-/// `suite!(MyFactory, lacks_reopen = "…", lacks_second_handle = "…", lacks_kill = "…", lacks_faults = "…")`,
-/// in this order. The first argument is an expression that makes the factory.
+/// `suite!(MyFactory)`, or with what the factory cannot do, or the store has not, and why, in any
+/// order: `suite!(MyFactory, lacks_kill = "volatile", lacks_sessions = "keeps notes only")`. The first
+/// argument is an expression that makes the factory.
+///
+/// | lack | the factory has not |
+/// |---|---|
+/// | `lacks_reopen`, `lacks_second_handle`, `lacks_kill`, `lacks_faults` | that ability; see [`Abilities`](crate::Abilities) |
+/// | `lacks_episodic`, `lacks_sessions`, `lacks_reflective` | that part in its [`Handle`](crate::Handle) |
 ///
 /// The tests are in a module `conformance`; one clause is run by
-/// `cargo test conformance::turn_order_01`.
+/// `cargo test --test conformance turn_order_01`, where `tests/conformance.rs` has the macro line.
 #[macro_export]
 macro_rules! suite {
-    ($factory:expr $(, lacks_reopen = $reopen:literal)? $(, lacks_second_handle = $second:literal)?
-        $(, lacks_kill = $kill:literal)? $(, lacks_faults = $faults:literal)? $(,)?) => {
-        $crate::__memkeep_tests!(
-            suite [$factory]
-            [reopen($($reopen)?) second_handle($($second)?) kill($($kill)?) faults($($faults)?)]
-        );
+    ($factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {
+        $crate::__memkeep_tests!(suite [$factory] [$($lack = $reason,)*]);
     };
 }
 
-/// The clauses of `EpisodicBackend`. See [`suite!`].
+/// The clauses of `EpisodicBackend`, for a backend with that part only. See [`suite!`].
 #[macro_export]
 macro_rules! episodic {
-    ($factory:expr $(, lacks_reopen = $reopen:literal)? $(, lacks_second_handle = $second:literal)?
-        $(, lacks_kill = $kill:literal)? $(, lacks_faults = $faults:literal)? $(,)?) => {
-        $crate::__memkeep_tests!(
-            episodic [$factory]
-            [reopen($($reopen)?) second_handle($($second)?) kill($($kill)?) faults($($faults)?)]
-        );
+    ($factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {
+        $crate::__memkeep_tests!(episodic [$factory] [$($lack = $reason,)*]);
     };
 }
 
-/// The clauses of `SessionStore`. See [`suite!`].
+/// The clauses of `SessionStore`, for a backend with that part only. See [`suite!`].
 #[macro_export]
 macro_rules! sessions {
-    ($factory:expr $(, lacks_reopen = $reopen:literal)? $(, lacks_second_handle = $second:literal)?
-        $(, lacks_kill = $kill:literal)? $(, lacks_faults = $faults:literal)? $(,)?) => {
-        $crate::__memkeep_tests!(
-            sessions [$factory]
-            [reopen($($reopen)?) second_handle($($second)?) kill($($kill)?) faults($($faults)?)]
-        );
+    ($factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {
+        $crate::__memkeep_tests!(sessions [$factory] [$($lack = $reason,)*]);
     };
 }
 
-/// The clauses of `ReflectiveStore`. See [`suite!`].
+/// The clauses of `ReflectiveStore`, for a backend with that part only. See [`suite!`].
 #[macro_export]
 macro_rules! reflective {
-    ($factory:expr $(, lacks_reopen = $reopen:literal)? $(, lacks_second_handle = $second:literal)?
-        $(, lacks_kill = $kill:literal)? $(, lacks_faults = $faults:literal)? $(,)?) => {
-        $crate::__memkeep_tests!(
-            reflective [$factory]
-            [reopen($($reopen)?) second_handle($($second)?) kill($($kill)?) faults($($faults)?)]
-        );
+    ($factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {
+        $crate::__memkeep_tests!(reflective [$factory] [$($lack = $reason,)*]);
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __memkeep_tests {
-    ($level:ident [$factory:expr]
-        [reopen($($reopen:literal)?) second_handle($($second:literal)?) kill($($kill:literal)?)
-         faults($($faults:literal)?)]
-    ) => {
+    ($level:ident [$factory:expr] [$($lack:ident = $reason:literal,)*]) => {
         pub(crate) mod conformance {
             #[allow(unused_imports)]
             use super::*;
@@ -74,25 +60,15 @@ macro_rules! __memkeep_tests {
                 $crate::__private::Site::here(concat!(module_path!(), "::child"))
             }
 
-            #[allow(unused_mut, unused_assignments)]
-            fn lacks() -> [($crate::Need, ::std::option::Option<&'static str>); 4] {
-                let (mut reopen, mut second, mut kill, mut faults) = (None, None, None, None);
-                $(reopen = Some($reopen);)?
-                $(second = Some($second);)?
-                $(kill = Some($kill);)?
-                $(faults = Some($faults);)?
-                [
-                    ($crate::Need::Reopen, reopen),
-                    ($crate::Need::SecondHandle, second),
-                    ($crate::Need::Kill, kill),
-                    ($crate::Need::Faults, faults),
-                ]
-            }
+            const LINE: $crate::__private::MacroLine = $crate::__private::MacroLine {
+                name: stringify!($level),
+                lacks: &[$(($crate::__private::lacks::$lack, $reason)),*],
+            };
 
             /// Runs all clauses, for a report. The program begins with [`child_if_asked`].
             #[allow(dead_code)]
             pub(crate) fn report() -> $crate::Report {
-                $crate::__private::run_suite(&factory(), &site(), &lacks())
+                $crate::__private::run_suite(&factory(), &site(), &LINE)
             }
 
             /// In the process that the crash clauses of [`report`] kill, becomes that process;
@@ -106,7 +82,7 @@ macro_rules! __memkeep_tests {
 
             #[test]
             fn declarations_match_the_factory() {
-                $crate::check_declarations(&*factory(), &lacks());
+                LINE.check(&factory());
             }
 
             /// Where the process that the crash clauses kill begins; does nothing in a test run.
@@ -115,10 +91,7 @@ macro_rules! __memkeep_tests {
                 $crate::__private::child(factory());
             }
 
-            $crate::__memkeep_clauses!($crate::__memkeep_rows, {
-                $level
-                [reopen($($reopen)?) second_handle($($second)?) kill($($kill)?) faults($($faults)?)]
-            });
+            $crate::__memkeep_clauses!($crate::__memkeep_rows, { $level [$($lack = $reason,)*] });
         }
     };
 }
@@ -128,47 +101,35 @@ macro_rules! __memkeep_tests {
 macro_rules! __memkeep_rows {
     ({ $level:ident $lacks:tt }
         $($part:ident $need:ident $name:ident $id:literal $($path:ident)::+ $rule:literal;)*) => {
-        $($crate::__memkeep_row! { $level $lacks $part $need $name $id $rule })*
+        $($crate::__memkeep_row! { $level $part $need $lacks $name $id $rule })*
     };
 }
 
+/// Writes the test of a row, if it is of the level: ignored with the reason of the first lack that the
+/// row's part or need is met by.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __memkeep_row {
-    (suite $lacks:tt $part:ident $need:ident $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
-    };
-    (episodic $lacks:tt episodic $need:ident $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
-    };
-    (sessions $lacks:tt sessions $need:ident $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
-    };
-    (reflective $lacks:tt reflective $need:ident $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
-    };
-    ($level:ident $lacks:tt any $need:ident $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @test $need $lacks $name $id $rule }
-    };
-    ($level:ident $lacks:tt $part:ident $need:ident $name:ident $id:literal $rule:literal) => {};
+    (suite $part:ident $($row:tt)*) => { $crate::__memkeep_row! { @ $part $($row)* } };
+    (episodic episodic $($row:tt)*) => { $crate::__memkeep_row! { @ episodic $($row)* } };
+    (sessions sessions $($row:tt)*) => { $crate::__memkeep_row! { @ sessions $($row)* } };
+    (reflective reflective $($row:tt)*) => { $crate::__memkeep_row! { @ reflective $($row)* } };
+    ($level:ident any $($row:tt)*) => { $crate::__memkeep_row! { @ any $($row)* } };
+    ($level:ident $part:ident $($row:tt)*) => {};
 
-    (@test reopen [reopen($reason:literal) $($rest:tt)*] $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @emit [#[ignore = $reason]] $name $id $rule }
-    };
-    (@test second_handle [reopen $r:tt second_handle($reason:literal) $($rest:tt)*] $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @emit [#[ignore = $reason]] $name $id $rule }
-    };
-    (@test kill [reopen $r:tt second_handle $s:tt kill($reason:literal) $($rest:tt)*] $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @emit [#[ignore = $reason]] $name $id $rule }
-    };
-    (@test faults [reopen $r:tt second_handle $s:tt kill $k:tt faults($reason:literal)] $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @emit [#[ignore = $reason]] $name $id $rule }
-    };
-    (@test $need:ident $lacks:tt $name:ident $id:literal $rule:literal) => {
-        $crate::__memkeep_row! { @emit [] $name $id $rule }
-    };
+    (@ $part:ident reopen [lacks_reopen = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ $part:ident second_handle [lacks_second_handle = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ $part:ident kill [lacks_kill = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ $part:ident faults [lacks_faults = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ episodic $need:ident [lacks_episodic = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ sessions $need:ident [lacks_sessions = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ reflective $need:ident [lacks_reflective = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ episodic_reflective $need:ident [lacks_episodic = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ episodic_reflective $need:ident [lacks_reflective = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ $part:ident $need:ident [$lack:ident = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @ $part $need [$($rest)*] $($row)* } };
+    (@ $part:ident $need:ident [] $($row:tt)*) => { $crate::__memkeep_row! { @@ [] $($row)* } };
 
-    (@emit [$($ignore:tt)*] $name:ident $id:literal $rule:literal) => {
+    (@@ [$($ignore:tt)*] $name:ident $id:literal $rule:literal) => {
         #[doc = $rule]
         #[test]
         $($ignore)*

@@ -179,7 +179,7 @@ macro_rules! __memkeep_clauses {
                 "Notes are read and listed of exactly the workspace asked for.";
             reflective fresh scope_note_02 "SCOPE-NOTE-02" scope::notes_recalled
                 "Notes are recalled of exactly the workspace asked for.";
-            all fresh scope_note_03 "SCOPE-NOTE-03" scope::notes_inherit
+            episodic_reflective fresh scope_note_03 "SCOPE-NOTE-03" scope::notes_inherit
                 "A note without a workspace is of that of its sources, which must all be of one.";
             reflective fresh scope_state_01 "SCOPE-STATE-01" scope::states
                 "State is read and listed of exactly the workspace asked for.";
@@ -365,11 +365,11 @@ macro_rules! __memkeep_clauses {
                 "A deleted note is in no read; deleting it again succeeds and says that it was not there.";
             reflective fresh note_source_01 "NOTE-SOURCE-01" notes::unknown_source
                 "A note drawn from an episode that does not exist is NotFound, and not stored.";
-            all fresh note_source_02 "NOTE-SOURCE-02" notes::foreign_source
+            episodic_reflective fresh note_source_02 "NOTE-SOURCE-02" notes::foreign_source
                 "Every source of a note must exist in the note's workspace.";
-            all fresh note_source_03 "NOTE-SOURCE-03" notes::source_order
+            episodic_reflective fresh note_source_03 "NOTE-SOURCE-03" notes::source_order
                 "A note's sources are in the caller's order.";
-            all fresh note_source_04 "NOTE-SOURCE-04" notes::deleted_source
+            episodic_reflective fresh note_source_04 "NOTE-SOURCE-04" notes::deleted_source
                 "A note keeps the id of a source that has been deleted.";
             reflective fresh state_put_01 "STATE-PUT-01" state::puts
                 "A put stores the value with version 1, and over an entry with the next version; created_at stays.";
@@ -577,7 +577,7 @@ macro_rules! __memkeep_clauses {
                 "A retry by id of an episode is known after any change.";
             episodic reopen retry_id_06 "RETRY-ID-06" retries::changed_episode_after_reopening
                 "A retry by id of a changed episode is known after reopening.";
-            all fresh retry_id_07 "RETRY-ID-07" retries::note_without_its_source_again
+            episodic_reflective fresh retry_id_07 "RETRY-ID-07" retries::note_without_its_source_again
                 "A retry by id of a note is known when its source has been deleted.";
             any fresh retry_id_08 "RETRY-ID-08" retries::deleted_ids_are_free
                 "The id of a deleted record is free for another body.";

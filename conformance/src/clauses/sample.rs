@@ -83,7 +83,7 @@ impl Sample {
         case.set_clock(self.at);
         let mut batch = Batch::new();
         let mut outcomes = Vec::new();
-        for part in parts(case) {
+        for part in case.handle().parts() {
             let written = match part {
                 Part::Episodic => self.write_episodic(),
                 Part::Sessions => self.write_sessions(),
@@ -179,7 +179,7 @@ impl Sample {
     pub(crate) async fn read_back(&self, case: &Case) -> Verdict {
         // No entry has expired then.
         case.set_clock(Timestamp::MIN);
-        for part in parts(case) {
+        for part in case.handle().parts() {
             match part {
                 Part::Episodic => self.read_episodic(case).await?,
                 Part::Sessions => self.read_sessions(case).await?,
@@ -406,21 +406,12 @@ pub(crate) async fn read_all(case: &Case, samples: &[Sample]) -> Verdict {
     for sample in samples {
         sample.read_back(case).await?;
     }
-    for kind in parts(case).into_iter().flat_map(kinds) {
+    for kind in case.handle().parts().into_iter().flat_map(kinds) {
         let scanned = case.backend().scan(&Scan::new(*kind)).await?.items;
         let written: Vec<Record> = samples.iter().flat_map(|s| s.records(*kind)).collect();
         same(&scanned, &written, "the scan of everything")?;
     }
     case.verify().await
-}
-
-/// The parts of the contract that the store has.
-fn parts(case: &Case) -> Vec<Part> {
-    let mut parts = Vec::new();
-    parts.extend(case.episodic().is_ok().then_some(Part::Episodic));
-    parts.extend(case.sessions().is_ok().then_some(Part::Sessions));
-    parts.extend(case.reflective().is_ok().then_some(Part::Reflective));
-    parts
 }
 
 /// The kinds of records of a part.
@@ -429,7 +420,7 @@ pub(crate) fn kinds(part: Part) -> &'static [RecordKind] {
         Part::Episodic => &[RecordKind::Episode],
         Part::Sessions => &[RecordKind::Session, RecordKind::Turn, RecordKind::Step],
         Part::Reflective => &[RecordKind::Note, RecordKind::State, RecordKind::Audit],
-        Part::All | Part::Any => &RecordKind::ALL,
+        Part::EpisodicReflective | Part::Any => &RecordKind::ALL,
     }
 }
 

@@ -12,7 +12,7 @@ pub enum Level {
     Sessions,
     /// The clauses of notes, state and audit, and those of any backend.
     Reflective,
-    /// All clauses, those that need all parts together included.
+    /// All clauses, those that need two parts together included.
     Full,
 }
 

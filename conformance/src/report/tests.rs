@@ -42,7 +42,8 @@ fn a_failure_or_a_gap_withholds_its_level_and_the_full_one() {
         assert_eq!(levels(&report("some", &rows)), [Level::Episodic, Level::Reflective]);
         let any = [("E-1", Part::Episodic, Outcome::Passed), ("B-1", Part::Any, lack.clone())];
         assert_eq!(levels(&report("some", &any)), []);
-        let all = [("R-1", Part::Reflective, Outcome::Passed), ("A-1", Part::All, lack)];
+        let all =
+            [("R-1", Part::Reflective, Outcome::Passed), ("A-1", Part::EpisodicReflective, lack)];
         assert_eq!(levels(&report("some", &all)), [Level::Reflective]);
     }
 }
