@@ -595,6 +595,8 @@ macro_rules! __memkeep_clauses {
                 "Restoring a record again leaves what has been changed since.";
             any fresh restore_record_04 "RESTORE-RECORD-04" restore::another_body
                 "Restoring another record under an id or state key that is taken is Conflict.";
+            any fresh restore_record_05 "RESTORE-RECORD-05" restore::told_apart
+                "Restoring tells whether the record is new, or was there, as it is or changed since.";
             sessions fresh restore_turn_01 "RESTORE-TURN-01" restore::turns_and_steps_fit
                 "A restored turn or step needs its session (NotFound), in its workspace and with its index free (Conflict).";
             sessions fresh restore_turn_02 "RESTORE-TURN-02" restore::next_indexes_never_go_back

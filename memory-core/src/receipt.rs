@@ -47,6 +47,8 @@ pub enum Outcome {
     Restored {
         /// The record, as it is stored.
         record: Record,
+        /// Whether it is new: it was not there, as it is or changed since (`RESTORE-RECORD-05`).
+        created: bool,
     },
     /// In a replayed receipt: the record that this op changed has been deleted since.
     Gone,

@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 
 use super::SourceFormat;
-use crate::{EpisodeId, Error, NewAudit, Op, Record, Result};
+use crate::{EpisodeId, Error, NewAudit, Op, Record, RecordKind, Result};
 
 /// Where in a file something stands.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,13 @@ pub(super) enum Item {
     End,
 }
 
-/// What a row is counted as when it makes no record.
+/// What a row is counted as.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
-    #[cfg(feature = "import")]
-    Session,
+    Record(RecordKind),
     #[cfg(feature = "import")]
     Tag,
+    /// A line of an export that holds no record.
     Line,
 }
 

@@ -15,8 +15,8 @@ use super::{
     source,
 };
 use crate::{
-    Batch, Episode, EpisodeId, Error, ErrorKind, MemoryBackend, Record, RecordKind, Result,
-    SessionId, Workspace, bounds::MAX_NAME_BYTES, export::session_of,
+    Batch, Episode, EpisodeId, Error, ErrorKind, MemoryBackend, Outcome, Record, RecordKind,
+    Result, SessionId, Workspace, bounds::MAX_NAME_BYTES, export::session_of,
 };
 
 /// How many records, or bytes of them, are committed together.
@@ -61,12 +61,11 @@ struct Loader<'s> {
     report: ImportReport,
     rows: Option<u64>,
     done: u64,
-    /// Records of one kind that wait to be committed, each with what the store has under its id.
+    /// Records of one kind that wait to be committed, each with what the store had under its id if
+    /// that was looked up.
     pending: Vec<(Entry, Option<Record>)>,
     pending_names: HashSet<Name>,
     pending_bytes: usize,
-    /// Sessions that this import stores: what they hold is new.
-    fresh: HashSet<SessionId>,
     /// Episodes of the file whose ids are taken, and the ids that they have instead.
     renamed: HashMap<EpisodeId, EpisodeId>,
     /// Sessions whose turns and steps have no place, and why.
@@ -92,7 +91,6 @@ impl<'s> Loader<'s> {
             pending: Vec::new(),
             pending_names: HashSet::new(),
             pending_bytes: 0,
-            fresh: HashSet::new(),
             renamed: HashMap::new(),
             lost: HashMap::new(),
             workspaces: BTreeSet::new(),
@@ -123,7 +121,7 @@ impl<'s> Loader<'s> {
             Item::Entry(entry) => self.entry(*entry).await?,
             Item::Skip { place, kind, id, reason } => {
                 self.done += 1;
-                self.lines_or(kind).skipped += 1;
+                self.report.counts.of_mut(kind).skipped += 1;
                 self.issue(ImportAction::Skipped, place, id, reason);
             }
             Item::Remark(remark) => self.report.remarks.push(remark),
@@ -157,11 +155,13 @@ impl<'s> Loader<'s> {
             self.skip(&entry, &reason);
             return Ok(());
         }
-        let is_new = session_of(&entry.record).is_some_and(|id| self.fresh.contains(id));
-        let mut there = if is_new { None } else { self.lookup.find(&entry.record).await? };
+        let renamed = self.renamed(&entry);
+        // Restoring tells what is there. Where nothing is restored yet, that has to be looked up.
+        let asked = self.options.dry_run || entry.append || renamed.is_some();
+        let mut there = if asked { self.lookup.find(&entry.record).await? } else { None };
         // An earlier import may have renamed it for a record that is gone since.
         if there.is_none()
-            && let Some(renamed) = self.renamed(&entry)
+            && let Some(renamed) = renamed
             && let Some(same) = self.lookup.find(&renamed).await?
             && judge(&renamed, &same).same
         {
@@ -182,13 +182,13 @@ impl<'s> Loader<'s> {
         // Those that are to have another id come once more.
         while !self.pending.is_empty() {
             let pending = std::mem::take(&mut self.pending);
-            let refusals = if self.options.dry_run {
+            let answers = if self.options.dry_run {
                 check(&pending)
             } else {
                 commit(self.store, &pending).await?
             };
-            for ((entry, there), refusal) in pending.into_iter().zip(refusals) {
-                self.settle(entry, there, refusal).await?;
+            for ((entry, there), answer) in pending.into_iter().zip(answers) {
+                self.settle(entry, there, answer).await?;
             }
         }
         self.progress();
@@ -216,27 +216,34 @@ impl<'s> Loader<'s> {
         entry.taken_id = Some(from);
     }
 
-    /// Notes what became of a record.
+    /// Notes what became of a record, which had been looked up before as `found`.
     async fn settle(
         &mut self,
         mut entry: Entry,
-        mut there: Option<Record>,
-        refusal: Option<Error>,
+        mut found: Option<Record>,
+        answer: Result<Option<Record>>,
     ) -> Result<()> {
-        if there.is_none() && refusal.as_ref().is_some_and(|e| e.kind() == ErrorKind::Conflict) {
-            there = self.lookup.find(&entry.record).await?;
-        }
-        let (Some(there), kind) = (there, entry.record.kind()) else {
-            match refusal {
-                None => self.stored(&entry),
-                Some(error) => self.skip(&entry, &refused(&error)),
+        // A commit knows what the record was when it was imported, which the record itself does
+        // not show.
+        let decided = answer.is_ok() && !self.options.dry_run;
+        let there = match answer {
+            Ok(there) => there,
+            Err(error) => {
+                if found.is_none() && error.kind() == ErrorKind::Conflict {
+                    found = self.lookup.find(&entry.record).await?;
+                }
+                if found.is_none() {
+                    self.skip(&entry, &refused(&error));
+                    return Ok(());
+                }
+                found
             }
+        };
+        let Some(there) = there else {
+            self.stored(&entry);
             return Ok(());
         };
         let judgement = judge(&entry.record, &there);
-        // A commit knows what the record was when it was imported, which the record itself does
-        // not show.
-        let decided = refusal.is_none() && !self.options.dry_run;
         if decided || judgement.same {
             self.already_there(&entry, &there, &judgement.differing);
         } else if let Some(renamed) = self.renamed(&entry) {
@@ -244,6 +251,7 @@ impl<'s> Loader<'s> {
             self.rename(&mut entry, renamed, "is");
             self.pending.push((entry, there));
         } else {
+            let kind = entry.record.kind();
             // Ids of turns and whatever has a workspace in the file are the same in any other.
             let remedy = if entry.placed && kind != RecordKind::Turn {
                 "with a workspace of its own"
@@ -264,9 +272,6 @@ impl<'s> Loader<'s> {
     }
 
     fn stored(&mut self, entry: &Entry) {
-        if let Record::Session(session) = &entry.record {
-            self.fresh.insert(session.id.clone());
-        }
         self.count(entry, |tally| tally.stored += 1);
         self.report.counts.tags.stored += entry.tags.len() as u64;
     }
@@ -310,31 +315,12 @@ impl<'s> Loader<'s> {
     /// Counts a record, and tells its repairs.
     fn count(&mut self, entry: &Entry, count: impl FnOnce(&mut ImportTally)) {
         self.done += u64::from(entry.is_row) + entry.tags.len() as u64;
-        let counts = &mut self.report.counts;
-        let tally = match entry.record.kind() {
-            RecordKind::Session => &mut counts.sessions,
-            RecordKind::Turn => &mut counts.turns,
-            RecordKind::Step => &mut counts.steps,
-            RecordKind::Episode => &mut counts.episodes,
-            RecordKind::Note => &mut counts.notes,
-            RecordKind::State => &mut counts.states,
-            RecordKind::Audit => &mut counts.audits,
-        };
+        let tally = self.report.counts.of_mut(Kind::Record(entry.record.kind()));
         count(tally);
         tally.repaired += u64::from(!entry.repairs.is_empty());
         for (place, reason) in &entry.repairs {
             let id = Some(entry.record.id().to_owned());
             self.issue(ImportAction::Repaired, *place, id, reason.clone());
-        }
-    }
-
-    fn lines_or(&mut self, kind: Kind) -> &mut ImportTally {
-        match kind {
-            #[cfg(feature = "import")]
-            Kind::Session => &mut self.report.counts.sessions,
-            #[cfg(feature = "import")]
-            Kind::Tag => &mut self.report.counts.tags,
-            Kind::Line => &mut self.report.counts.lines,
         }
     }
 
@@ -384,22 +370,29 @@ fn name(record: &Record) -> Name {
     (is_state.then(|| record.workspace().clone()), record.id().to_owned())
 }
 
-/// Commits records. Returns for each why it was refused, if it was. Other errors end it.
+/// Commits records. Returns for each what was there already, if something was, or why it was
+/// refused. Other errors end it.
 ///
 /// A refused batch is cut where the error says, and batches grow again from one record on: bad rows
 /// cost a commit each, however many there are.
 async fn commit(
     store: &dyn MemoryBackend,
     entries: &[(Entry, Option<Record>)],
-) -> Result<Vec<Option<Error>>> {
-    let mut refusals: Vec<Option<Error>> = Vec::with_capacity(entries.len());
+) -> Result<Vec<Result<Option<Record>>>> {
+    let mut answers: Vec<Result<Option<Record>>> = Vec::with_capacity(entries.len());
     let mut size = entries.len();
-    while let Some(rest) = entries.get(refusals.len()..).filter(|rest| !rest.is_empty()) {
+    while let Some(rest) = entries.get(answers.len()..).filter(|rest| !rest.is_empty()) {
         let size_now = size.clamp(1, rest.len());
         let batch: Batch = rest.iter().take(size_now).map(|(entry, _)| entry.op()).collect();
         match store.commit(batch).await {
-            Ok(_) => {
-                refusals.extend(std::iter::repeat_n(None, size_now));
+            Ok(receipt) => {
+                let there = |(outcome, (_, found)): (_, &(_, Option<Record>))| match outcome {
+                    Outcome::Restored { created: true, .. } => Ok(None),
+                    Outcome::Restored { record, .. } => Ok(Some(record)),
+                    // An appended record does not tell.
+                    _ => Ok(found.clone()),
+                };
+                answers.extend(receipt.outcomes.into_iter().zip(rest).map(there));
                 size = size_now * 2;
             }
             Err(error) if is_refusal(&error) => {
@@ -408,7 +401,7 @@ async fn commit(
                     Some(at) if at > 0 => size = at,
                     None if size_now > 1 => size = size_now / 2,
                     _ => {
-                        refusals.push(Some(error));
+                        answers.push(Err(error));
                         size = 1;
                     }
                 }
@@ -416,12 +409,15 @@ async fn commit(
             Err(error) => return Err(error),
         }
     }
-    Ok(refusals)
+    Ok(answers)
 }
 
 /// Checks records against the bounds, as a commit does first of all.
-fn check(entries: &[(Entry, Option<Record>)]) -> Vec<Option<Error>> {
-    entries.iter().map(|(entry, _)| Batch::from(entry.op()).prepare().err()).collect()
+fn check(entries: &[(Entry, Option<Record>)]) -> Vec<Result<Option<Record>>> {
+    let check = |(entry, found): &(Entry, Option<Record>)| {
+        Batch::from(entry.op()).prepare().map(|_| found.clone())
+    };
+    entries.iter().map(check).collect()
 }
 
 fn is_refusal(error: &Error) -> bool {

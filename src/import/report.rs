@@ -1,6 +1,7 @@
 use serde::Serialize;
 
-use super::SourceFormat;
+use super::{SourceFormat, item::Kind};
+use crate::RecordKind;
 
 /// What an import did with every row of a file.
 ///
@@ -55,6 +56,21 @@ pub struct ImportCounts {
 }
 
 impl ImportCounts {
+    pub(super) fn of_mut(&mut self, kind: Kind) -> &mut ImportTally {
+        match kind {
+            Kind::Record(RecordKind::Session) => &mut self.sessions,
+            Kind::Record(RecordKind::Turn) => &mut self.turns,
+            Kind::Record(RecordKind::Step) => &mut self.steps,
+            Kind::Record(RecordKind::Episode) => &mut self.episodes,
+            Kind::Record(RecordKind::Note) => &mut self.notes,
+            Kind::Record(RecordKind::State) => &mut self.states,
+            Kind::Record(RecordKind::Audit) => &mut self.audits,
+            #[cfg(feature = "import")]
+            Kind::Tag => &mut self.tags,
+            Kind::Line => &mut self.lines,
+        }
+    }
+
     /// The tallies with their names, in a fixed order.
     pub fn by_kind(&self) -> [(&'static str, ImportTally); 9] {
         let Self { sessions, turns, tags, steps, episodes, notes, states, audits, lines } = *self;

@@ -24,18 +24,6 @@ const COUNTED: [(RecordKind, &str); 7] = [
     (RecordKind::Audit, "audit INDEXED BY audit_workspace WHERE TRUE"),
 ];
 
-fn count_of(counts: &mut Counts, kind: RecordKind) -> &mut u64 {
-    match kind {
-        RecordKind::Session => &mut counts.sessions,
-        RecordKind::Turn => &mut counts.turns,
-        RecordKind::Step => &mut counts.steps,
-        RecordKind::Episode => &mut counts.episodes,
-        RecordKind::Note => &mut counts.notes,
-        RecordKind::State => &mut counts.states,
-        RecordKind::Audit => &mut counts.audits,
-    }
-}
-
 impl SqliteView {
     /// How many records each workspace has.
     pub(super) fn count_workspaces(&self) -> Result<Vec<WorkspaceCounts>> {
@@ -46,7 +34,7 @@ impl SqliteView {
             let mut rows = statement.query(()).map_err(failed)?;
             while let Some(row) = rows.next().map_err(failed)? {
                 let workspace = Workspace::new(row.get::<_, String>(0).map_err(failed)?);
-                *count_of(all.entry(workspace).or_default(), kind) = row.get(1).map_err(failed)?;
+                *all.entry(workspace).or_default().of_mut(kind) = row.get(1).map_err(failed)?;
             }
         }
         let row = |(workspace, counts)| WorkspaceCounts { workspace, counts };
@@ -59,7 +47,7 @@ impl SqliteView {
         for (kind, table) in COUNTED {
             let sql = format!("SELECT count(*) FROM {table} AND workspace = ?");
             let count = self.value(&sql, [workspace.as_str()])?;
-            *count_of(&mut counts, kind) = count.unwrap_or_default();
+            *counts.of_mut(kind) = count.unwrap_or_default();
         }
         Ok(counts)
     }

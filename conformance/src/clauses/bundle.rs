@@ -190,7 +190,7 @@ pub(crate) fn record_of(outcome: &Outcome) -> Option<Record> {
         Outcome::Note(record) => Record::Note(record),
         Outcome::State(entry) => Record::State(slot(entry)),
         Outcome::Audit(record) => Record::Audit(record),
-        Outcome::Restored { record } => record,
+        Outcome::Restored { record, .. } => record,
         Outcome::Deleted(_) | Outcome::Gone => return None,
     })
 }

@@ -35,7 +35,7 @@ impl Mirror {
                 (_, Outcome::Turn(turn)) => self.put(Record::Turn(turn)),
                 (_, Outcome::Episode(episode)) => self.put(Record::Episode(episode)),
                 (_, Outcome::Note(note)) => self.put(Record::Note(note)),
-                (_, Outcome::Restored { record }) => self.put(record),
+                (_, Outcome::Restored { record, .. }) => self.put(record),
                 _ => {}
             }
         }

@@ -93,7 +93,7 @@ pub(crate) async fn verbatim(case: &mut Case) -> Verdict {
     must_equal!(stored, with_totals(&records), "what is stored");
     for (outcome, record) in receipt.outcomes.iter().zip(&records) {
         if record.kind() != RecordKind::Session {
-            let expected = Outcome::Restored { record: record.clone() };
+            let expected = Outcome::Restored { record: record.clone(), created: true };
             must_equal!(*outcome, expected, "the outcome");
         }
     }
@@ -113,6 +113,47 @@ pub(crate) async fn repeatable(case: &mut Case) -> Verdict {
     }
     must_equal!(all_records(&store).await?, stored, "what is stored after each alone, twice");
     case.verify().await
+}
+
+/// Restores the records, each of which `created` is told of.
+async fn told(case: &Case, batch: Batch, created: bool) -> Verdict {
+    for outcome in case.backend().commit(batch).await?.outcomes {
+        let told = match &outcome {
+            Outcome::Restored { created, .. } => Some(*created),
+            _ => None,
+        };
+        must_equal!(told, Some(created), "whether it is new: {outcome:?}");
+    }
+    Ok(())
+}
+
+pub(crate) async fn told_apart(case: &mut Case) -> Verdict {
+    let records: Vec<Record> = samples(case).await?.into_iter().map(odd).collect();
+    let store = case.handle();
+    let keyed = |key: &str| restoring(&records).key(key);
+    told(case, keyed("first"), true).await?;
+    told(case, restoring(&records), false).await?;
+    told(case, keyed("second"), false).await?;
+    // A receipt that is given again tells what was true then.
+    told(case, keyed("first"), true).await?;
+    if store.sessions.is_some() {
+        store.backend.commit_one(Op::ResumeSession { session: "x".into() }).await?;
+    }
+    if store.episodic.is_some() {
+        store.backend.commit_one(EpisodeRevision::new("x").problem("changed").into()).await?;
+    }
+    told(case, restoring(&records), false).await?;
+    let again = |record: &Record| Batch::from(Op::from(record.clone())).with(record.clone());
+    store.backend.commit_one(Op::ForgetWorkspace { workspace: Workspace::default() }).await?;
+    for record in &records {
+        let outcomes = store.backend.commit(again(record)).await?.outcomes;
+        let created: Vec<bool> = outcomes
+            .iter()
+            .map(|outcome| matches!(outcome, Outcome::Restored { created: true, .. }))
+            .collect();
+        must_equal!(created, [true, false], "whether one restored twice in a batch is new");
+    }
+    Ok(())
 }
 
 pub(crate) async fn changed_since(case: &mut Case) -> Verdict {

@@ -169,7 +169,7 @@ impl Sample {
         let drawn = Record::Note(drawn);
         vec![
             (new.into(), Outcome::Note(note)),
-            (drawn.clone().into(), Outcome::Restored { record: drawn }),
+            (drawn.clone().into(), Outcome::Restored { record: drawn, created: true }),
             (put.into(), Outcome::State(self.state())),
             (append.into(), Outcome::Audit(self.audit())),
         ]

@@ -108,7 +108,7 @@ impl Memory {
                 find(&self.$rows, $id).map(|row| $outcome(row.record.clone()))
             };
         }
-        let record = |record| Outcome::Restored { record };
+        let record = |record| Outcome::Restored { record, created: false };
         let now = match outcome {
             Outcome::Session(r) => now!(sessions, &r.id, Outcome::Session),
             Outcome::Turn(r) => now!(turns, &r.id, Outcome::Turn),
@@ -116,7 +116,7 @@ impl Memory {
             Outcome::Episode(r) => now!(episodes, &r.id, Outcome::Episode),
             Outcome::Note(r) => now!(notes, &r.id, Outcome::Note),
             Outcome::Audit(r) => now!(audits, &r.id, Outcome::Audit),
-            Outcome::Restored { record: there } => {
+            Outcome::Restored { record: there, .. } => {
                 let all = self.records(there.kind());
                 let same = |r: &Record| r.id() == there.id() && same_place(r, there);
                 all.into_iter().find(same).map(record)

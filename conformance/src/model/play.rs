@@ -280,7 +280,7 @@ fn record_of(outcome: Outcome) -> Option<Record> {
         Outcome::Note(r) => Record::Note(r),
         Outcome::State(r) => Record::State(as_slot(r)),
         Outcome::Audit(r) => Record::Audit(r),
-        Outcome::Restored { record } => record,
+        Outcome::Restored { record, .. } => record,
         Outcome::Deleted(_) | Outcome::Gone => return None,
     })
 }

@@ -139,11 +139,11 @@ fn found<T: Kept>(row: &Row<T>, restored: &T) -> Result<Done, ErrorKind> {
 }
 
 fn once(record: impl Kept) -> Done {
-    Done::Once(Outcome::Restored { record: record.record() })
+    Done::Once(Outcome::Restored { record: record.record(), created: true })
 }
 
 fn now(record: &impl Kept) -> Done {
-    Done::Now(Outcome::Restored { record: record.clone().record() })
+    Done::Now(Outcome::Restored { record: record.clone().record(), created: false })
 }
 
 fn underived(session: &Session) -> Session {

@@ -24,7 +24,9 @@ fn outcome(op: &Op, mark: &Mark, at: Timestamp, loaded: &Loaded) -> Option<Outco
         Mark::Changed { id } => as_it_is(op, id, loaded),
         Mark::Deleted(deleted) => Some(Outcome::Deleted(*deleted)),
         Mark::Restored => match op {
-            Op::Restore { record } => Some(Outcome::Restored { record: as_new(record) }),
+            Op::Restore { record } => {
+                Some(Outcome::Restored { record: as_new(record), created: true })
+            }
             _ => None,
         },
     }
@@ -92,7 +94,9 @@ fn as_it_is(op: &Op, id: &str, loaded: &Loaded) -> Option<Outcome> {
         Op::AddEpisode(_) | Op::ReviseEpisode(_) | Op::SetEpisodeOpen { .. } => {
             loaded.episodes.get(id).map(|e| Outcome::Episode(e.record.clone()))
         }
-        Op::Restore { record } => there(record, loaded).map(|record| Outcome::Restored { record }),
+        Op::Restore { record } => {
+            there(record, loaded).map(|record| Outcome::Restored { record, created: false })
+        }
         Op::AddNote(_) => loaded.notes.get(id).cloned().map(Outcome::Note),
         Op::AppendAudit(_) => loaded.audits.get(id).cloned().map(Outcome::Audit),
         _ => None,

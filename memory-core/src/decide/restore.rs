@@ -21,8 +21,11 @@ impl Decider {
             Record::Audit(r) => self.restore_audit(r)?.map(Record::Audit),
         };
         Ok(match there {
-            Some(record) => changed(record.id(), Outcome::Restored { record: record.clone() }),
-            None => (Outcome::Restored { record: as_new(record) }, Mark::Restored),
+            Some(record) => {
+                let outcome = Outcome::Restored { record: record.clone(), created: false };
+                changed(record.id(), outcome)
+            }
+            None => (Outcome::Restored { record: as_new(record), created: true }, Mark::Restored),
         })
     }
 

@@ -27,9 +27,22 @@ pub struct Counts {
 impl Counts {
     /// One record of `kind`.
     pub const fn one(kind: RecordKind) -> Self {
-        let mut fields = [0; 7];
-        fields[kind as usize] = 1;
-        Self::from_fields(fields)
+        let mut counts = Self::from_fields([0; 7]);
+        *counts.of_mut(kind) = 1;
+        counts
+    }
+
+    /// The count of the records of `kind`.
+    pub const fn of_mut(&mut self, kind: RecordKind) -> &mut u64 {
+        match kind {
+            RecordKind::Session => &mut self.sessions,
+            RecordKind::Turn => &mut self.turns,
+            RecordKind::Step => &mut self.steps,
+            RecordKind::Episode => &mut self.episodes,
+            RecordKind::Note => &mut self.notes,
+            RecordKind::State => &mut self.states,
+            RecordKind::Audit => &mut self.audits,
+        }
     }
 
     /// All of them together.

@@ -10,7 +10,8 @@ use super::{
     tier1,
 };
 use crate::{
-    Batch, Metadata, Op, Record, Result, Session, SessionId, Timestamp, Turn, TurnId, Workspace,
+    Batch, Metadata, Op, Record, RecordKind, Result, Session, SessionId, Timestamp, Turn, TurnId,
+    Workspace,
     import::{
         excerpt,
         item::{Entry, Item, Kind, Place, Sink},
@@ -122,7 +123,12 @@ fn sessions(database: &Database, sink: &mut Sink) -> Result<HashMap<String, Home
             if homes.contains_key(&key) {
                 let (place, id) = (cells.place, Some(key));
                 let reason = "an earlier row has this id".to_owned();
-                return sink.push(Item::Skip { place, kind: Kind::Session, id, reason });
+                return sink.push(Item::Skip {
+                    place,
+                    kind: Kind::Record(RecordKind::Session),
+                    id,
+                    reason,
+                });
             }
             homes.insert(key, Home::new(&session, false));
         }

@@ -433,7 +433,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             store.commit(batch).await
         })
         .outcome(|outcome| {
-            if let Outcome::Restored { record: Record::Note(note) } = outcome {
+            if let Outcome::Restored { record: Record::Note(note), .. } = outcome {
                 *outcome = Outcome::Note(note.clone());
             }
         })

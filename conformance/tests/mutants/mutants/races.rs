@@ -59,7 +59,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
                 }
                 let mut receipt = store.commit(batch).await?;
                 for outcome in &mut receipt.outcomes {
-                    if let Outcome::Restored { record: Record::Turn(turn) } = outcome {
+                    if let Outcome::Restored { record: Record::Turn(turn), .. } = outcome {
                         *outcome = Outcome::Turn(turn.clone());
                     }
                 }
@@ -91,7 +91,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
                 }
                 let mut receipt = store.commit(batch).await?;
                 for outcome in &mut receipt.outcomes {
-                    if let Outcome::Restored { record: Record::Audit(record) } = outcome {
+                    if let Outcome::Restored { record: Record::Audit(record), .. } = outcome {
                         *outcome = Outcome::Audit(record.clone());
                     }
                 }

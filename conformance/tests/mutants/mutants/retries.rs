@@ -327,11 +327,35 @@ pub(super) const MUTANTS: &[Mutant] = &[
                 && error.kind() == ErrorKind::Conflict
                 && !matches!(record, Record::Turn(_) | Record::Step(_) | Record::Audit(_))
             {
-                let outcomes = vec![Outcome::Restored { record: record.clone() }];
+                let outcomes = vec![Outcome::Restored { record: record.clone(), created: false }];
                 *result = Ok(Receipt { at: Timestamp::default(), outcomes });
             }
         })
     }),
+    mutant("whatever is restored is new", &["RESTORE-RECORD-05"], |d| {
+        d.outcome(|outcome| {
+            if let Outcome::Restored { created, .. } = outcome {
+                *created = true;
+            }
+        })
+    }),
+    mutant(
+        "what a keyed batch restored is not new when asked again",
+        &["RESTORE-RECORD-05"],
+        |d| {
+            let keys: Mutex<Vec<String>> = Mutex::default();
+            d.after(move |batch: &Batch, receipt: &mut Receipt| {
+                let Some(key) = &batch.key else { return };
+                let mut keys = keys.lock().unwrap();
+                for outcome in receipt.outcomes.iter_mut().filter(|_| keys.contains(key)) {
+                    if let Outcome::Restored { created, .. } = outcome {
+                        *created = false;
+                    }
+                }
+                keys.push(key.clone());
+            })
+        },
+    ),
     mutant("a restored turn may take any index", &["RESTORE-TURN-01"], |d| {
         d.load(|loaded| {
             loaded.turn_slots.clear();
