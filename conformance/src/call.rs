@@ -5,6 +5,7 @@ use std::{fmt::Debug, io, path::Path};
 // All that a call takes is written down here.
 #[allow(clippy::wildcard_imports)]
 use memkeep_core::{verify::Verify, *};
+use serde::Serialize;
 
 /// How much of a batch is written at most: more than a failure shows of one call.
 const SHOWN_BYTES: usize = 16 << 10;
@@ -33,15 +34,46 @@ impl Call for Path {
     }
 }
 
-impl Call for Batch {
+impl Call for bool {
     fn text(&self) -> String {
-        let mut json = Shown::default();
-        // A text that is full ends the writing: what it has is what is shown.
-        let cut = serde_json::to_writer(&mut json, self).is_err();
-        let json = String::from_utf8_lossy(&json.0);
-        let cut = if cut { " …" } else { "" };
-        format!("batch(r####\"{json}{cut}\"####)")
+        self.to_string()
     }
+}
+
+impl Call for usize {
+    fn text(&self) -> String {
+        if *self == usize::MAX { "usize::MAX".to_owned() } else { format!("{self}_usize") }
+    }
+}
+
+impl Call for Option<String> {
+    fn text(&self) -> String {
+        self.as_ref().map_or("None".to_owned(), |text| format!("Some({text:?}.to_owned())"))
+    }
+}
+
+macro_rules! as_json {
+    ($($type:ident)*) => {$(
+        impl Call for $type {
+            fn text(&self) -> String {
+                json(self)
+            }
+        }
+    )*};
+}
+
+as_json! {
+    Batch Op
+    NewSession NewTurn NewStep NewEpisode EpisodeRevision NewNote PutState DeleteState NewAudit
+}
+
+fn json(value: &impl Serialize) -> String {
+    let mut json = Shown::default();
+    // A text that is full ends the writing: what it has is what is shown.
+    let cut = serde_json::to_writer(&mut json, value).is_err();
+    let json = String::from_utf8_lossy(&json.0);
+    let cut = if cut { " …" } else { "" };
+    format!("from_json(r####\"{json}{cut}\"####)")
 }
 
 /// The beginning of a text that may be far too large to be shown.
@@ -111,9 +143,7 @@ impl Chain {
     }
 
     fn limit(self, limit: usize, default: usize) -> Self {
-        let argument =
-            if limit == usize::MAX { "usize::MAX".to_owned() } else { format!("{limit}_usize") };
-        self.set(limit == default, "limit", argument)
+        self.set(limit == default, "limit", limit.text())
     }
 
     fn after(self, after: Option<&Cursor>) -> Self {
@@ -235,11 +265,6 @@ impl Call for RecallQuery {
             |t: Option<Timestamp>| t.map(|t| format!("{:?}.parse::<Timestamp>()?", t.to_string()));
         let since = time(self.since);
         let until = time(self.until);
-        let k = if self.k == usize::MAX {
-            "usize::MAX".to_owned()
-        } else {
-            format!("{}_usize", self.k)
-        };
         let owned = |text: Option<&str>| text.map(|t| format!("{t:?}.to_owned()"));
         let role = owned(self.role.as_deref());
         let tag = owned(self.tag.as_deref());
@@ -247,7 +272,7 @@ impl Call for RecallQuery {
         let source = self.source.as_ref().map(|s| format!("EpisodeId::from({:?})", s.as_str()));
         let scorer = self.scorer.map(|s| format!("Scorer::{s:?}"));
         let mut chain = Chain::new(format!("RecallQuery::new({:?})", self.text))
-            .set(self.k == DEFAULT_RECALL, "k", k)
+            .set(self.k == DEFAULT_RECALL, "k", self.k.text())
             .scope(&self.scope)
             .some("open", self.open.as_ref());
         let rest = [

@@ -12,6 +12,7 @@ mod handle;
 mod linearizability;
 mod macro_line;
 mod model;
+mod one_op;
 mod place;
 mod record;
 mod repeats;
@@ -26,7 +27,7 @@ pub use factory::{Abilities, Factory};
 pub use failure::{Failure, Verdict};
 pub use handle::Handle;
 pub use place::Place;
-pub use record::{Log, batch};
+pub use record::{Log, from_json};
 pub use report::{Level, Matrix, Outcome, Report, run_all};
 pub use run::{run_clause, run_clause_by_id};
 

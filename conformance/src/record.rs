@@ -13,6 +13,7 @@ use memkeep_core::{
     verify::{Verify, VerifyReport},
     *,
 };
+use serde::de::DeserializeOwned;
 
 use crate::{Handle, call::Call};
 
@@ -113,12 +114,13 @@ fn beginning(answer: &impl Debug, chars: usize) -> String {
     beginning.text
 }
 
-/// The batch that a recorded program writes as JSON.
+/// What a recorded program writes as JSON: a batch, an op, what is to be created.
 ///
 /// # Panics
-/// If `json` is not a batch: it was copied from a failure.
-pub fn batch(json: &str) -> Batch {
-    serde_json::from_str(json).unwrap_or_else(|e| panic!("not a batch: {e}"))
+/// If `json` is not what the call takes: it was copied from a failure.
+pub fn from_json<T: DeserializeOwned>(json: &str) -> T {
+    serde_json::from_str(json)
+        .unwrap_or_else(|e| panic!("not a {}: {e}", std::any::type_name::<T>()))
 }
 
 /// The same handle, with every call written down under `name`.
@@ -143,128 +145,99 @@ struct Recorded<S: ?Sized> {
     log: Log,
 }
 
-macro_rules! record {
-    ($self:ident, $method:ident ( $($argument:expr),* )) => {{
-        let arguments: Vec<String> = vec![$(Call::text(&$argument)),*];
-        let line = format!(
-            "{}.{}({}).await;",
-            $self.name,
-            stringify!($method),
-            arguments.join(", ")
-        );
-        let at = $self.log.begin(&line);
-        let answer = $self.store.$method($($argument),*).await;
-        $self.log.end(at, &answer);
-        answer
-    }};
-}
-
-macro_rules! recorded_backend {
-    ($($store:ident)*) => {$(
+/// All methods of a trait, the provided ones included, as the store under test has them.
+macro_rules! recorded {
+    ($part:ident {
+        $(async $method:ident($($argument:ident: $ty:ty),*) -> $answer:ty;)*
+        $(; $($more:item)*)?
+    }) => {
         #[async_trait]
-        impl Backend for Recorded<dyn $store> {
-            fn info(&self) -> BackendInfo {
-                self.store.info()
-            }
-            async fn commit(&self, batch: Batch) -> Result<Receipt> {
-                record!(self, commit(batch))
-            }
-            async fn scan(&self, scan: &Scan) -> Result<Page<Record>> {
-                record!(self, scan(scan))
-            }
-            async fn close(&self) -> Result<()> {
-                record!(self, close())
-            }
-            async fn workspaces(&self) -> Result<Vec<WorkspaceCounts>> {
-                record!(self, workspaces())
-            }
-            async fn stats(&self, scope: &Scope) -> Result<Stats> {
-                record!(self, stats(scope))
-            }
-            async fn prune(&self, prune: &Prune) -> Result<Counts> {
-                record!(self, prune(prune))
-            }
-            async fn verify(&self, verify: &Verify) -> Result<VerifyReport> {
-                record!(self, verify(verify))
-            }
-            async fn compact(&self) -> Result<()> {
-                record!(self, compact())
-            }
-            async fn backup(&self, path: &Path) -> Result<()> {
-                record!(self, backup(path))
-            }
-            fn subscribe(&self) -> Result<Feed> {
-                self.log.note(&format!("let mut feed = {}.subscribe()?;", self.name));
-                self.store.subscribe()
-            }
+        // One that the trait provides would run here, and not as the store overrides it.
+        #[deny(clippy::missing_trait_methods)]
+        impl<S: $part + ?Sized> $part for Recorded<S> {
+            $(async fn $method(&self, $($argument: $ty),*) -> Result<$answer> {
+                let arguments: &[String] = &[$(Call::text(&$argument)),*];
+                let call = concat!(".", stringify!($method), "(");
+                let line = format!("{}{call}{}).await;", self.name, arguments.join(", "));
+                let at = self.log.begin(&line);
+                let answer = self.store.$method($($argument),*).await;
+                self.log.end(at, &answer);
+                answer
+            })*
+            $($($more)*)?
         }
-    )*};
+    };
 }
 
-recorded_backend!(Backend EpisodicBackend SessionStore ReflectiveStore);
+recorded! { Backend {
+    async commit(batch: Batch) -> Receipt;
+    async scan(scan: &Scan) -> Page<Record>;
+    async close() -> ();
+    async workspaces() -> Vec<WorkspaceCounts>;
+    async stats(scope: &Scope) -> Stats;
+    async prune(prune: &Prune) -> Counts;
+    async verify(verify: &Verify) -> VerifyReport;
+    async compact() -> ();
+    async backup(path: &Path) -> ();
+    async commit_one(op: Op) -> Outcome;
+    ;
+    fn info(&self) -> BackendInfo {
+        self.store.info()
+    }
+    fn subscribe(&self) -> Result<Feed> {
+        self.log.note(&format!("let mut feed = {}.subscribe()?;", self.name));
+        self.store.subscribe()
+    }
+    fn unsupported(&self, what: &'static str) -> Error {
+        self.store.unsupported(what)
+    }
+} }
 
-#[async_trait]
-impl EpisodicBackend for Recorded<dyn EpisodicBackend> {
-    async fn episode(&self, scope: &Scope, id: &EpisodeId) -> Result<Option<Episode>> {
-        record!(self, episode(scope, id))
-    }
-    async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>> {
-        record!(self, episodes(list))
-    }
-    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
-        record!(self, recall(query))
-    }
-}
+recorded! { EpisodicBackend {
+    async episode(scope: &Scope, id: &EpisodeId) -> Option<Episode>;
+    async episodes(list: &ListEpisodes) -> Page<Episode>;
+    async recall(query: &RecallQuery) -> Vec<Hit<Episode>>;
+    async add_episode(episode: NewEpisode) -> Episode;
+    async revise_episode(revision: EpisodeRevision) -> Episode;
+    async set_episode_open(id: &EpisodeId, open: bool) -> Episode;
+    async delete_episode(id: &EpisodeId) -> Deleted;
+} }
 
-#[async_trait]
-impl SessionStore for Recorded<dyn SessionStore> {
-    async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
-        record!(self, session(scope, id))
-    }
-    async fn sessions(&self, list: &ListSessions) -> Result<Page<Session>> {
-        record!(self, sessions(list))
-    }
-    async fn turn(&self, scope: &Scope, id: &TurnId) -> Result<Option<Turn>> {
-        record!(self, turn(scope, id))
-    }
-    async fn turns(&self, list: &ListTurns) -> Result<Page<Turn>> {
-        record!(self, turns(list))
-    }
-    async fn step(&self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
-        record!(self, step(scope, id))
-    }
-    async fn steps(&self, list: &ListSteps) -> Result<Page<Step>> {
-        record!(self, steps(list))
-    }
-    async fn find_turns(&self, find: &FindTurns) -> Result<Vec<Turn>> {
-        record!(self, find_turns(find))
-    }
-    async fn recall_turns(&self, query: &RecallQuery) -> Result<Vec<Hit<Turn>>> {
-        record!(self, recall_turns(query))
-    }
-}
+recorded! { SessionStore {
+    async session(scope: &Scope, id: &SessionId) -> Option<Session>;
+    async sessions(list: &ListSessions) -> Page<Session>;
+    async turn(scope: &Scope, id: &TurnId) -> Option<Turn>;
+    async turns(list: &ListTurns) -> Page<Turn>;
+    async step(scope: &Scope, id: &StepId) -> Option<Step>;
+    async steps(list: &ListSteps) -> Page<Step>;
+    async last_turns(scope: &Scope, session: &SessionId, n: usize) -> Vec<Turn>;
+    async find_turns(find: &FindTurns) -> Vec<Turn>;
+    async recall_turns(query: &RecallQuery) -> Vec<Hit<Turn>>;
+    async start_session(session: NewSession) -> Session;
+    async ensure_session(session: NewSession) -> Session;
+    async end_session(id: &SessionId) -> Session;
+    async resume_session(id: &SessionId) -> Session;
+    async set_summary(id: &SessionId, summary: Option<String>) -> Session;
+    async delete_session(id: &SessionId) -> Deleted;
+    async record_turn(turn: NewTurn) -> Turn;
+    async record_step(step: NewStep) -> Step;
+    async delete_turn(id: &TurnId) -> Deleted;
+    async tag_turn(id: &TurnId, name: &str, value: Option<String>) -> Turn;
+    async untag_turn(id: &TurnId, name: &str) -> Turn;
+    async set_embedding(id: &TurnId, embedding_id: Option<String>) -> Turn;
+} }
 
-#[async_trait]
-impl ReflectiveStore for Recorded<dyn ReflectiveStore> {
-    async fn note(&self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
-        record!(self, note(scope, id))
-    }
-    async fn notes(&self, list: &ListNotes) -> Result<Page<Note>> {
-        record!(self, notes(list))
-    }
-    async fn state(&self, workspace: &Workspace, key: &str) -> Result<Option<StateEntry>> {
-        record!(self, state(workspace, key))
-    }
-    async fn states(&self, list: &ListStates) -> Result<Page<StateEntry>> {
-        record!(self, states(list))
-    }
-    async fn audit_log(&self, list: &ListAudit) -> Result<Page<AuditRecord>> {
-        record!(self, audit_log(list))
-    }
-    async fn audit_head(&self, workspace: &Workspace) -> Result<AuditHead> {
-        record!(self, audit_head(workspace))
-    }
-    async fn recall_notes(&self, query: &RecallQuery) -> Result<Vec<Hit<Note>>> {
-        record!(self, recall_notes(query))
-    }
-}
+recorded! { ReflectiveStore {
+    async note(scope: &Scope, id: &NoteId) -> Option<Note>;
+    async notes(list: &ListNotes) -> Page<Note>;
+    async state(workspace: &Workspace, key: &str) -> Option<StateEntry>;
+    async states(list: &ListStates) -> Page<StateEntry>;
+    async audit_log(list: &ListAudit) -> Page<AuditRecord>;
+    async audit_head(workspace: &Workspace) -> AuditHead;
+    async recall_notes(query: &RecallQuery) -> Vec<Hit<Note>>;
+    async add_note(note: NewNote) -> Note;
+    async delete_note(id: &NoteId) -> Deleted;
+    async put_state(state: PutState) -> StateEntry;
+    async delete_state(state: DeleteState) -> Deleted;
+    async append_audit(audit: NewAudit) -> AuditRecord;
+} }

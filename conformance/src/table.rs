@@ -663,10 +663,20 @@ macro_rules! __memkeep_clauses {
                 "A read among writers sees whole batches, and a later one no less.";
             any second_handle writers_open_01 "WRITERS-OPEN-01" writers::opening_at_once
                 "Many may open and write one new store at once.";
+            sessions fresh one_op_01 "ONE-OP-01" one_ops::sessions
+                "Each call of sessions that does one op does what the op does in a batch: the same answer, the same refusal, the same records.";
+            episodic fresh one_op_02 "ONE-OP-02" one_ops::episodes
+                "Each call of episodes that does one op does what the op does in a batch: the same answer, the same refusal, the same records.";
+            reflective fresh one_op_03 "ONE-OP-03" one_ops::reflections
+                "Each call of notes, state and audit that does one op does what the op does in a batch: the same answer, the same refusal, the same records.";
+            any fresh one_op_04 "ONE-OP-04" one_ops::any_op
+                "`commit_one` does what the op does in a batch: the same answer, the same refusal, the same records.";
             any fresh feed_order_01 "FEED-ORDER-01" feed::commits_in_order
                 "A feed tells the receipts of this handle's commits from its subscription on, in commit order, and no refusals.";
             sessions fresh feed_order_02 "FEED-ORDER-02" feed::commits_in_order_of_many
                 "A feed tells the commits of many writers in commit order.";
+            any fresh feed_order_03 "FEED-ORDER-03" feed::one_op_calls
+                "A feed tells the calls that do one op like any commit.";
             any second_handle feed_handle_01 "FEED-HANDLE-01" feed::own_commits_only
                 "A feed tells the commits of its handle and not those of others.";
             any fresh feed_missed_01 "FEED-MISSED-01" feed::slow_subscribers

@@ -1,15 +1,16 @@
 //! The end of a handle.
 
 use memkeep_core::{
-    ErrorKind, ListEpisodes, ListNotes, ListSessions, Prune, RecallQuery, Result, Scan, Scope,
-    Workspace, verify::Verify,
+    ErrorKind, FindTurns, ListAudit, ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps,
+    ListTurns, Prune, RecallQuery, Result, Scan, Scope, Workspace, verify::Verify,
 };
 use tokio::task::JoinSet;
 
-use super::bundle::{bundle, ids, kinds, whole_bundles};
+use super::bundle::{bundle, deletions, ids, kinds, whole_bundles};
 use crate::{
     Case, Failure, Verdict,
     failure::{must, must_equal},
+    one_op::one_op,
 };
 
 pub(crate) async fn closing_twice(case: &mut Case) -> Verdict {
@@ -51,9 +52,20 @@ pub(crate) async fn later_calls_are_closed(case: &mut Case) -> Verdict {
     closed_or_unsupported("compact", backend.compact().await)?;
     closed_or_unsupported("backup", backend.backup(&case.place.path().join("copy")).await)?;
     closed_or_unsupported("subscribe", backend.subscribe())?;
+    for op in [bundle(&store, "y").ops, deletions(&store, "x").ops].concat() {
+        closed("commit_one", backend.commit_one(op.clone()).await)?;
+        let call = format!("the call for {op:?}");
+        closed(&call, one_op(&store, op).await)?;
+    }
     if let Some(sessions) = &store.sessions {
         closed("session", sessions.session(&Scope::All, &"x".into()).await)?;
         closed("sessions", sessions.sessions(&ListSessions::new()).await)?;
+        closed("turn", sessions.turn(&Scope::All, &"x".into()).await)?;
+        closed("turns", sessions.turns(&ListTurns::new("x")).await)?;
+        closed("last_turns", sessions.last_turns(&Scope::All, &"x".into(), 1).await)?;
+        closed("step", sessions.step(&Scope::All, &"x".into()).await)?;
+        closed("steps", sessions.steps(&ListSteps::new("x")).await)?;
+        closed("find_turns", sessions.find_turns(&FindTurns::new("x")).await)?;
         closed("recall_turns", sessions.recall_turns(&RecallQuery::new("x")).await)?;
     }
     if let Some(episodic) = &store.episodic {
@@ -65,6 +77,9 @@ pub(crate) async fn later_calls_are_closed(case: &mut Case) -> Verdict {
         closed("note", reflective.note(&Scope::All, &"x".into()).await)?;
         closed("notes", reflective.notes(&ListNotes::new()).await)?;
         closed("state", reflective.state(&Workspace::default(), "x").await)?;
+        closed("states", reflective.states(&ListStates::new()).await)?;
+        closed("audit_log", reflective.audit_log(&ListAudit::new()).await)?;
+        closed("recall_notes", reflective.recall_notes(&RecallQuery::new("x")).await)?;
         closed("audit_head", reflective.audit_head(&Workspace::default()).await)?;
     }
     Ok(())

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use memkeep_core::{ErrorKind, Event, Feed, NewSession, NewTurn, Outcome, Receipt};
 use tokio::task::JoinSet;
 
-use super::bundle::{bundle, clashes, creations};
+use super::bundle::{bundle, clashes, creations, deletions};
 use crate::{
     Case, Failure, Verdict,
     failure::{must, must_equal},
+    one_op::one_op,
 };
 
 /// A feed; none where the backend has no such thing, which it may.
@@ -41,6 +42,20 @@ pub(crate) async fn commits_in_order(case: &mut Case) -> Verdict {
     }
     store.backend.close().await?;
     must_equal!(feed.next().await, None, "the event after the last commit");
+    Ok(())
+}
+
+pub(crate) async fn one_op_calls(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    let Some(mut feed) = subscribe(case)? else { return Ok(()) };
+    let mut outcomes = Vec::new();
+    for op in [bundle(&store, "x").ops, deletions(&store, "x").ops].concat() {
+        outcomes.push(one_op(&store, op).await?);
+    }
+    store.backend.close().await?;
+    for outcome in outcomes {
+        must_equal!(committed(&mut feed).await?.outcomes, [outcome], "the next event's outcomes");
+    }
     Ok(())
 }
 

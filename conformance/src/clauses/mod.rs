@@ -21,6 +21,7 @@ pub(crate) mod linear;
 mod listing;
 mod mirror;
 pub(crate) mod notes;
+pub(crate) mod one_ops;
 pub(crate) mod paging;
 pub(crate) mod programs;
 pub(crate) mod random;

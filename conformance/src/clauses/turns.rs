@@ -189,6 +189,10 @@ pub(crate) async fn last_n(case: &mut Case) -> Verdict {
         let last = store.last_turns(&Scope::All, &"s".into(), n).await?;
         must_equal!(contents(&last), &all[from..], "the last {n}");
     }
+    for (scope, session) in [(Scope::All, "unknown"), (Scope::from("another"), "s")] {
+        let refused = store.last_turns(&scope, &session.into(), 1).await;
+        must_refuse!(refused, NotFound, "the last turns of {session:?} in {scope:?}");
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-use memkeep_core::{Batch, RecordKind, Scope, Timestamp, Workspace, recall::Scorer};
+use memkeep_core::{Batch, Op, RecordKind, Scope, Timestamp, Workspace, recall::Scorer};
 use serde::{Deserialize, Serialize};
 
 /// What is done to a store, one command after the other. As JSON it can be kept as a regression.
@@ -24,6 +24,8 @@ pub(super) struct Step {
 pub(super) enum Command {
     /// Commits a batch.
     Commit(Batch),
+    /// Does one op by the call that the traits have for it.
+    One(Op),
     /// Restores records that were there once, as they were: which of all that were ever seen.
     RestoreSeen(Vec<usize>),
     /// Puts the clock so many microseconds after where it stood first.

@@ -12,7 +12,7 @@ use super::{
     memory::{Memory, Refused},
     reads::Place,
 };
-use crate::{Case, Failure, Handle, Verdict, failure::must_equal};
+use crate::{Case, Failure, Handle, Verdict, failure::must_equal, one_op::one_op};
 
 /// Runs all of a program, then compares everything.
 pub(super) async fn play(case: &mut Case, program: &Program) -> Verdict {
@@ -68,6 +68,15 @@ impl Player {
                 batch.ops.retain(|op| !names_nothing(op));
                 self.commit(case, &handle, &batch).await
             }
+            Command::One(op) => {
+                let op: Op = self.named(op)?;
+                if names_nothing(&op) {
+                    return Ok(());
+                }
+                let told = one_op(&handle, op.clone()).await;
+                let told = told.map(|outcome| Receipt { at: case.now(), outcomes: vec![outcome] });
+                self.committed(case, &op.into(), told)
+            }
             Command::RestoreSeen(picks) => {
                 let pick = |pick: &usize| {
                     let at = pick.checked_rem(self.seen.len())?;
@@ -107,6 +116,15 @@ impl Player {
 
     async fn commit(&mut self, case: &Case, handle: &Handle, batch: &Batch) -> Verdict {
         let told = handle.backend.commit(batch.clone()).await;
+        self.committed(case, batch, told)
+    }
+
+    fn committed(
+        &mut self,
+        case: &Case,
+        batch: &Batch,
+        told: memkeep_core::Result<Receipt>,
+    ) -> Verdict {
         let expected = self.memory.commit(batch, case.now(), told.as_ref().ok());
         let same = match (&expected, &told) {
             (Ok(expected), Ok(receipt)) => return self.receipt(expected, receipt),

@@ -45,7 +45,8 @@ fn command(kinds: &[RecordKind], beyond: Beyond) -> BoxedStrategy<Command> {
             .prop_map(|(ops, key)| Batch { ops, key: key.map(str::to_owned) })
     };
     let mut commands = vec![
-        (16, batch().prop_map(Command::Commit).boxed()),
+        (12, batch().prop_map(Command::Commit).boxed()),
+        (4, ops::op(kinds).prop_map(Command::One).boxed()),
         (2, vec(0_usize..60, 1..4).prop_map(Command::RestoreSeen).boxed()),
         (3, micros().prop_map(Command::Clock).boxed()),
         (6, read(kinds).prop_map(Command::Read).boxed()),

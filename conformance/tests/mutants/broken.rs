@@ -22,7 +22,19 @@ pub(crate) struct Compact;
 #[derive(Clone)]
 pub(crate) struct Workspaces;
 
+/// The argument of a call that does one op: the op. What it answers is an [`Outcome`].
+#[derive(Clone)]
+pub(crate) struct OneOp(pub(crate) Op);
+
+/// The arguments of `last_turns`.
+pub(crate) type LastTurns = (Scope, SessionId, usize);
+
 impl Broken {
+    /// A call that does one op, other than `commit_one`.
+    async fn one(&self, op: impl Into<Op>) -> Result<Outcome> {
+        self.call(OneOp(op.into()), |_, OneOp(op)| async move { self.commit_one(op).await }).await
+    }
+
     async fn call<Q, A, F>(&self, mut query: Q, run: impl FnOnce(Store, Q) -> F) -> Result<A>
     where
         Q: Any + Clone,
@@ -88,6 +100,10 @@ impl Backend for Broken {
     async fn backup(&self, path: &Path) -> Result<()> {
         call!(self, backup(path))
     }
+    async fn commit_one(&self, op: Op) -> Result<Outcome> {
+        let commit = |_, op: Op| async move { self.commit(op.into()).await?.into_first() };
+        self.call(op, commit).await
+    }
     fn subscribe(&self) -> Result<Feed> {
         match self.defect.hooks::<OnFeed>().next() {
             Some(hook) => hook.0(&self.store),
@@ -106,6 +122,19 @@ impl EpisodicBackend for Broken {
     }
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
         call!(self, recall(query))
+    }
+    async fn add_episode(&self, episode: NewEpisode) -> Result<Episode> {
+        self.one(episode).await?.into_episode()
+    }
+    async fn revise_episode(&self, revision: EpisodeRevision) -> Result<Episode> {
+        self.one(revision).await?.into_episode()
+    }
+    async fn set_episode_open(&self, id: &EpisodeId, open: bool) -> Result<Episode> {
+        self.one(Op::SetEpisodeOpen { episode: id.clone(), open }).await?.into_episode()
+    }
+    async fn delete_episode(&self, id: &EpisodeId) -> Result<Deleted> {
+        let op = Op::DeleteEpisode { episode: id.clone(), closed_before: None };
+        self.one(op).await?.into_deleted()
     }
 }
 
@@ -135,6 +164,56 @@ impl SessionStore for Broken {
     async fn recall_turns(&self, query: &RecallQuery) -> Result<Vec<Hit<Turn>>> {
         call!(self, recall_turns(query))
     }
+    async fn last_turns(&self, scope: &Scope, session: &SessionId, n: usize) -> Result<Vec<Turn>> {
+        let query: LastTurns = (scope.clone(), session.clone(), n);
+        // Over the listing, so that what is wrong there is wrong here.
+        let last = |_, (scope, session, n): LastTurns| async move {
+            let list = ListTurns::new(session).scope(scope).newest_first(true).limit(n);
+            let mut turns = self.turns(&list).await?.items;
+            turns.reverse();
+            Ok(turns)
+        };
+        self.call(query, last).await
+    }
+    async fn start_session(&self, session: NewSession) -> Result<Session> {
+        self.one(Op::StartSession(session)).await?.into_session()
+    }
+    async fn ensure_session(&self, session: NewSession) -> Result<Session> {
+        self.one(Op::EnsureSession(session)).await?.into_session()
+    }
+    async fn end_session(&self, id: &SessionId) -> Result<Session> {
+        self.one(Op::EndSession { session: id.clone(), at: None }).await?.into_session()
+    }
+    async fn resume_session(&self, id: &SessionId) -> Result<Session> {
+        self.one(Op::ResumeSession { session: id.clone() }).await?.into_session()
+    }
+    async fn set_summary(&self, id: &SessionId, summary: Option<String>) -> Result<Session> {
+        self.one(Op::SetSummary { session: id.clone(), summary }).await?.into_session()
+    }
+    async fn delete_session(&self, id: &SessionId) -> Result<Deleted> {
+        let op = Op::DeleteSession { session: id.clone(), ended_before: None };
+        self.one(op).await?.into_deleted()
+    }
+    async fn record_turn(&self, turn: NewTurn) -> Result<Turn> {
+        self.one(turn).await?.into_turn()
+    }
+    async fn record_step(&self, step: NewStep) -> Result<Step> {
+        self.one(step).await?.into_step()
+    }
+    async fn delete_turn(&self, id: &TurnId) -> Result<Deleted> {
+        self.one(Op::DeleteTurn { turn: id.clone() }).await?.into_deleted()
+    }
+    async fn tag_turn(&self, id: &TurnId, name: &str, value: Option<String>) -> Result<Turn> {
+        let op = Op::TagTurn { turn: id.clone(), name: name.to_owned(), value };
+        self.one(op).await?.into_turn()
+    }
+    async fn untag_turn(&self, id: &TurnId, name: &str) -> Result<Turn> {
+        let op = Op::UntagTurn { turn: id.clone(), name: name.to_owned() };
+        self.one(op).await?.into_turn()
+    }
+    async fn set_embedding(&self, id: &TurnId, embedding_id: Option<String>) -> Result<Turn> {
+        self.one(Op::SetEmbedding { turn: id.clone(), embedding_id }).await?.into_turn()
+    }
 }
 
 #[async_trait]
@@ -159,5 +238,20 @@ impl ReflectiveStore for Broken {
     }
     async fn recall_notes(&self, query: &RecallQuery) -> Result<Vec<Hit<Note>>> {
         call!(self, recall_notes(query))
+    }
+    async fn add_note(&self, note: NewNote) -> Result<Note> {
+        self.one(note).await?.into_note()
+    }
+    async fn delete_note(&self, id: &NoteId) -> Result<Deleted> {
+        self.one(Op::DeleteNote { note: id.clone() }).await?.into_deleted()
+    }
+    async fn put_state(&self, state: PutState) -> Result<StateEntry> {
+        self.one(state).await?.into_state()
+    }
+    async fn delete_state(&self, state: DeleteState) -> Result<Deleted> {
+        self.one(state).await?.into_deleted()
+    }
+    async fn append_audit(&self, audit: NewAudit) -> Result<AuditRecord> {
+        self.one(audit).await?.into_audit()
     }
 }

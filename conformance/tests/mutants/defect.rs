@@ -6,7 +6,7 @@ use memkeep_core::{
 };
 use serde_json::Value;
 
-use crate::shared_map::SharedMap;
+use crate::{broken::OneOp, shared_map::SharedMap};
 
 pub(crate) type Store = Arc<dyn MemoryBackend>;
 type Answer<A> = Pin<Box<dyn Future<Output = Result<A>> + Send>>;
@@ -81,6 +81,11 @@ impl Defect {
     /// Changes each op of a batch.
     pub(crate) fn op(self, f: impl Fn(&mut Op) + Send + Sync + 'static) -> Self {
         self.before(move |batch: &mut Batch| batch.ops.iter_mut().for_each(&f))
+    }
+
+    /// Changes the op of each call that does one, other than `commit_one`.
+    pub(crate) fn one_op(self, f: impl Fn(&mut Op) + Send + Sync + 'static) -> Self {
+        self.before(move |one: &mut OneOp| f(&mut one.0))
     }
 
     /// Changes each outcome of a receipt.

@@ -4,6 +4,7 @@ mod batches;
 mod bounds;
 mod fidelity;
 mod find;
+mod one_ops;
 mod paging;
 mod races;
 mod recall;
@@ -22,6 +23,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mutant> {
         bounds::MUTANTS,
         fidelity::MUTANTS,
         find::MUTANTS,
+        one_ops::MUTANTS,
         paging::MUTANTS,
         races::MUTANTS,
         recall::MUTANTS,

@@ -125,12 +125,12 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// The receipts of this handle's commits from now on, in commit order (`FEED-ORDER-01`,
-    /// `FEED-ORDER-02`). See [`Feed`].
+    /// `FEED-ORDER-02`), those of calls that commit one op included (`FEED-ORDER-03`). See [`Feed`].
     fn subscribe(&self) -> Result<Feed> {
         Err(self.unsupported("subscribe"))
     }
 
-    /// Commits one op.
+    /// Commits one op: does what it does in a batch (`ONE-OP-04`).
     async fn commit_one(&self, op: Op) -> Result<Outcome> {
         self.commit(Batch::from(op)).await?.into_first()
     }

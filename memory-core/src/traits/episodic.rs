@@ -14,6 +14,7 @@ use crate::{
 ///   open (`EPISODE-ADD-01`).
 /// - A deleted episode is in no read, and deleting it again succeeds (`EPISODE-DELETE-01`); its id
 ///   can be added again, and nothing of the old one comes back (`EPISODE-ADD-02`).
+/// - A call that commits one op does what the op does in a batch (`ONE-OP-02`).
 #[async_trait]
 pub trait EpisodicBackend: Backend {
     /// The episode `id`, if it is in scope (`SCOPE-EPISODE-01`).

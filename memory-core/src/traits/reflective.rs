@@ -17,6 +17,8 @@ use crate::{
 ///   keep the caller's order (`NOTE-SOURCE-03`), and their ids outlive them (`NOTE-SOURCE-04`).
 /// - A deleted note is in no read, and deleting it again succeeds (`NOTE-DELETE-01`).
 ///
+/// A call that commits one op does what the op does in a batch (`ONE-OP-03`).
+///
 /// The rules of state are told at [`StateEntry`], those of the audit log at [`AuditRecord`].
 #[async_trait]
 pub trait ReflectiveStore: Backend {

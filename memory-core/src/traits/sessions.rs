@@ -23,6 +23,7 @@ use crate::{
 ///   (`SESSION-PROMPT-03`), cut at 256 characters (`SESSION-PROMPT-02`), U+0000 being one
 ///   (`SESSION-PROMPT-04`). Only reads of sessions have it (`SESSION-PROMPT-05`).
 /// - Turns and steps are of the workspace of their session (`SCOPE-SESSION-04`).
+/// - A call that commits one op does what the op does in a batch (`ONE-OP-01`).
 /// - Of a deleted session nothing is left: no turn, step or tag (`SESSION-DELETE-01`), nothing to find
 ///   or recall (`SESSION-DELETE-02`), also after reopening (`SESSION-DELETE-03`). A new one under its id
 ///   begins anew (`SESSION-DELETE-04`).
