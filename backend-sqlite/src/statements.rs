@@ -6,10 +6,9 @@ use std::{
 };
 
 use memkeep_core::{
-    Batch, Cursor, ListAudit, ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps,
-    ListTurns, NewAudit, NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, Position, PutState,
-    Record, RecordKind, Scan, Scope, SessionId, SessionOrder, Timestamp, decide::decide,
-    embedded::Writer,
+    Batch, ListAudit, ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps, ListTurns,
+    NewAudit, NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, Position, PutState, Record,
+    RecordKind, Scan, Scope, SessionId, SessionOrder, Timestamp, decide::decide, embedded::Writer,
 };
 use rusqlite::{
     Connection,
@@ -50,49 +49,37 @@ fn commit(writer: &mut SqliteWriter, batch: Batch) {
 fn read_everything(writer: &mut SqliteWriter) {
     let view = writer.view();
     let (session, now) = (SessionId::new("s"), Timestamp::default());
-    let after = |position| Some(Cursor::new(position));
-    let times = [None, after(Position::Time(now, 1))];
+    let times = Position::Time(now, 1);
+    // The same listing from its beginning, and from a place on.
+    macro_rules! read {
+        ($method:ident($list:expr, $position:expr $(, $more:expr)*)) => {{
+            let mut list = $list;
+            view.$method(&list $(, $more)*).unwrap();
+            list.after = Some(list.window().unwrap().cursor($position));
+            view.$method(&list $(, $more)*).unwrap();
+        }};
+    }
     for scope in [Scope::All, Scope::from("default")] {
         for kind in RecordKind::ALL {
             view.each(kind, &scope, &mut |record| record.map(drop)).unwrap();
-            for from in [None, after(Position::Insertion(1))] {
-                let mut scan = Scan::new(kind).scope(scope.clone()).limit(5_usize);
-                scan.after = from;
-                view.scan(&scan).unwrap();
-            }
+            let list = Scan::new(kind).scope(scope.clone()).limit(5_usize);
+            read!(scan(list, Position::Insertion(1)));
         }
         view.newest_turns(&scope, &|_, _| true, &mut |_| Ok(true)).unwrap();
-        for from in &times {
-            for open in [None, Some(true)] {
-                let mut list = ListEpisodes::new().scope(scope.clone()).open(open);
-                list.after.clone_from(from);
-                view.episodes(&list).unwrap();
-            }
-            let mut list = ListNotes::new().scope(scope.clone());
-            list.after.clone_from(from);
-            view.notes(&list).unwrap();
-            for order in [SessionOrder::Started, SessionOrder::Active] {
-                let mut list = ListSessions::new().scope(scope.clone()).order(order);
-                list.after.clone_from(from);
-                view.sessions(&list).unwrap();
-            }
+        for open in [None, Some(true)] {
+            read!(episodes(ListEpisodes::new().scope(scope.clone()).open(open), times.clone()));
         }
-        for from in [None, after(Position::Index(0))] {
-            for newest_first in [false, true] {
-                let mut list = ListTurns::new(&session).newest_first(newest_first);
-                list.after.clone_from(&from);
-                view.turns(&list).unwrap();
-            }
-            let mut list = ListSteps::new(&session);
-            list.after.clone_from(&from);
-            view.steps(&list).unwrap();
+        read!(notes(ListNotes::new().scope(scope.clone()), times.clone()));
+        for order in [SessionOrder::Started, SessionOrder::Active] {
+            read!(sessions(ListSessions::new().scope(scope.clone()).order(order), times.clone()));
         }
+        for newest_first in [false, true] {
+            read!(turns(ListTurns::new(&session).newest_first(newest_first), Position::Index(0)));
+        }
+        read!(steps(ListSteps::new(&session), Position::Index(0)));
         for prefix in ["", "k"] {
-            for from in [None, after(Position::Key("default".to_owned(), b"k".to_vec()))] {
-                let mut list = ListStates::new().scope(scope.clone()).prefix(prefix);
-                list.after = from;
-                view.states(&list, now).unwrap();
-            }
+            let key = Position::Key("default".to_owned(), b"k".to_vec());
+            read!(states(ListStates::new().scope(scope.clone()).prefix(prefix), key, now));
         }
         view.audit_log(&ListAudit::new().scope(scope.clone())).unwrap();
         view.session(&scope, &session).unwrap();

@@ -173,7 +173,8 @@ async fn episodes_and_notes() {
             }
         }
         assert!(store.episodes(&ListEpisodes::new().limit(0_usize)).await.unwrap().next.is_none());
-        let foreign = Cursor::new(memkeep_core::Position::Index(1));
+        let foreign = ListNotes::new().window().unwrap();
+        let foreign = foreign.cursor(memkeep_core::Position::Time(Timestamp::default(), 1));
         let refused = store.episodes(&ListEpisodes::new().after(foreign)).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
 

@@ -155,12 +155,14 @@ macro_rules! __memkeep_clauses {
                 "A cursor of episodes goes on where it stood after reopening.";
             reflective reopen page_reopen_03 "PAGE-REOPEN-03" paging::reflective_reopened
                 "A cursor of notes, state and audit goes on where it stood after reopening.";
-            sessions fresh page_cursor_01 "PAGE-CURSOR-01" paging::sessions_foreign
-                "Listings of sessions, turns and steps refuse a cursor of another kind of listing as InvalidArgument.";
-            episodic fresh page_cursor_02 "PAGE-CURSOR-02" paging::episodes_foreign
-                "Listings of episodes refuse a cursor of another kind of listing as InvalidArgument.";
-            reflective fresh page_cursor_03 "PAGE-CURSOR-03" paging::reflective_foreign
-                "Listings of notes, state and audit refuse a cursor of another kind of listing as InvalidArgument.";
+            sessions fresh page_cursor_01 "PAGE-CURSOR-01" cursors::sessions_foreign
+                "Listings of sessions, turns and steps refuse a cursor of another listing as InvalidArgument, whether of another kind, order, session, workspace or filter.";
+            episodic fresh page_cursor_02 "PAGE-CURSOR-02" cursors::episodes_foreign
+                "Listings of episodes refuse a cursor of another listing as InvalidArgument, whether of another kind, order, session, workspace or filter.";
+            reflective fresh page_cursor_03 "PAGE-CURSOR-03" cursors::reflective_foreign
+                "Listings of notes, state and audit refuse a cursor of another listing as InvalidArgument, whether of another kind, order, session, workspace or filter.";
+            any fresh page_cursor_04 "PAGE-CURSOR-04" cursors::any_limit
+                "A cursor goes on under any other limit.";
             sessions fresh scope_session_01 "SCOPE-SESSION-01" scope::sessions_by_id
                 "A session, turn or step of another workspace is not there by id, and its lists are NotFound.";
             sessions fresh scope_session_02 "SCOPE-SESSION-02" scope::session_lists

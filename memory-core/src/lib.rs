@@ -21,6 +21,7 @@ mod receipt;
 mod search;
 mod time;
 mod url;
+mod window;
 mod workspace;
 
 pub use batch::Batch;
@@ -36,4 +37,5 @@ pub use receipt::{Mark, Outcome, RECEIPT_RETENTION, Receipt, StoredReceipt};
 pub use time::{Clock, ManualClock, SystemClock, Timestamp};
 pub use traits::*;
 pub use url::StoreUrl;
+pub use window::Window;
 pub use workspace::{Scope, Workspace};

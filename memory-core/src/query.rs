@@ -69,7 +69,7 @@ query! {
     ///
     /// Pages hold under change (`PAGE-CHANGE-06`, `PAGE-CHANGE-07`), also those of one workspace
     /// (`PAGE-SCOPE-03`, `PAGE-SCOPE-04`), and after reopening (`PAGE-REOPEN-02`). Limits:
-    /// `PAGE-LIMIT-06`. A cursor of another kind of listing is refused (`PAGE-CURSOR-02`).
+    /// `PAGE-LIMIT-06`. A cursor of another listing is refused (`PAGE-CURSOR-02`).
     ListEpisodes {
         ---
         /// What is seen.
@@ -115,7 +115,7 @@ query! {
     ///
     /// Pages hold under change (`PAGE-CHANGE-01`, `PAGE-CHANGE-02`), also those of one workspace
     /// (`PAGE-SCOPE-01`, `PAGE-SCOPE-02`), and after reopening (`PAGE-REOPEN-01`). Limits:
-    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`. A cursor of another kind of listing is refused
+    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`. A cursor of another listing is refused
     /// (`PAGE-CURSOR-01`).
     ListSessions {
         ---
@@ -171,8 +171,8 @@ query! {
     /// State entries by workspace, then key, both bytewise. Expired entries are not there.
     ///
     /// Pages hold under change (`PAGE-CHANGE-09`), also those of one workspace (`PAGE-SCOPE-06`), and
-    /// after reopening (`PAGE-REOPEN-03`). Limits: `PAGE-LIMIT-08`. A cursor of another kind of listing
-    /// is refused (`PAGE-CURSOR-03`).
+    /// after reopening (`PAGE-REOPEN-03`). Limits: `PAGE-LIMIT-08`. A cursor of another listing is refused
+    /// (`PAGE-CURSOR-03`).
     ListStates {
         ---
         /// What is seen.

@@ -123,27 +123,43 @@ fn a_state_slot_tells_null_from_nothing() {
 
 #[test]
 fn cursors_are_told_from_those_of_other_listings() {
-    let after = |position| Cursor::new(position);
-    let key = |workspace: &str, key: &[u8]| after(Position::Key(workspace.into(), key.to_vec()));
-    let state = key("w", b"k");
-    assert_eq!(Cursor::state(Some(&state), &Scope::All).unwrap(), Some(("w", "k")));
-    assert_eq!(Cursor::state(Some(&state), &"w".into()).unwrap(), Some(("w", "k")));
-    assert_eq!(Cursor::state(None, &Scope::All).unwrap(), None);
-    let audit = key("w", &7_u64.to_be_bytes());
-    assert_eq!(Cursor::audit(Some(&audit)).unwrap(), Some(("w", 7)));
-    let index = after(Position::Index(3));
-    let wrong = [
-        Cursor::state(Some(&state), &"v".into()).err(),
-        Cursor::state(Some(&key("w", b"\xff")), &Scope::All).err(),
-        Cursor::state(Some(&index), &Scope::All).err(),
-        Cursor::audit(Some(&state)).err(),
-        Cursor::time(Some(&index)).err(),
-        Cursor::insertion(Some(&index)).err(),
-        Cursor::index(Some(&state)).err(),
+    let key = |workspace: &str, key: &[u8]| Position::Key(workspace.into(), key.to_vec());
+    let (all, one) = (ListStates::new(), ListStates::new().scope("w"));
+    let cursor = all.window().unwrap().cursor(key("w", b"k"));
+    assert_eq!(all.window().unwrap().state(), None);
+    let goes_on = all.clone().after(cursor.clone()).limit(3_usize).window().unwrap();
+    assert_eq!((goes_on.state(), goes_on.limit), (Some(("w", "k")), 3));
+    let audit = ListAudit::new();
+    let after = audit.window().unwrap().cursor(key("w", &7_u64.to_be_bytes()));
+    assert_eq!(audit.clone().after(after).window().unwrap().audit(), Some(("w", 7)));
+
+    let places = |list: &ListStates, position| {
+        list.clone().after(list.window().unwrap().cursor(position)).window().err()
+    };
+    let refused = [
+        one.clone().after(cursor.clone()).window().err(),
+        all.clone().prefix("k").after(cursor.clone()).window().err(),
+        audit.after(cursor).window().err(),
+        // Of the listing, but at no place that it has.
+        places(&one, key("v", b"k")),
+        places(&all, key("w", b"\xff")),
+        places(&all, Position::Index(3)),
     ];
-    for error in wrong {
-        assert_eq!(error.unwrap().get("field"), Some("cursor"));
+    for error in refused {
+        let error = error.unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert_eq!(error.get("field"), Some("cursor"));
     }
+}
+
+/// A cursor is a text that callers keep: the next program must read it.
+#[test]
+fn cursors_keep_their_text() {
+    let list = ListTurns::new("s").scope("w");
+    let cursor = list.window().unwrap().cursor(Position::Index(258));
+    assert_eq!(cursor.to_string(), "AWBWKRt85TLEbgAAAAAAAAEC");
+    let of_no_version = data_encoding::BASE64URL_NOPAD.encode(b"n\0\0\0\0\0\0\0\x01");
+    assert!(of_no_version.parse::<Cursor>().is_err());
 }
 
 fn position() -> impl Strategy<Value = Position> {
@@ -161,7 +177,7 @@ proptest! {
 
     #[test]
     fn cursors_come_back_equal(position in position()) {
-        let cursor = Cursor::new(position);
+        let cursor = ListNotes::new().window().unwrap().cursor(position);
         prop_assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
     }
 

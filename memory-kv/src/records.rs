@@ -1,5 +1,6 @@
 use memkeep_core::{
-    AuditHead, Counts, Error, Hash, Page, Position, Record, Result, Scope, StoredReceipt, Workspace,
+    AuditHead, Counts, Error, Hash, Page, Position, Record, Result, Scope, StoredReceipt, Window,
+    Workspace,
 };
 use serde::{Deserialize, Serialize};
 
@@ -107,17 +108,17 @@ pub(crate) trait Records: Snapshot {
         &self,
         keys: Keys,
         reverse: bool,
-        limit: usize,
+        window: &Window,
         mut pick: impl FnMut(&[u8], &[u8]) -> Result<Option<(T, Position)>>,
     ) -> Result<Page<T>> {
         let mut rows = Vec::new();
-        if limit > 0 {
+        if window.limit > 0 {
             self.walk(keys, reverse, |key, value| {
                 rows.extend(pick(key, value)?);
-                Ok(rows.len() <= limit)
+                Ok(rows.len() <= window.limit)
             })?;
         }
-        Ok(Page::cut(rows, limit))
+        Ok(window.cut(rows))
     }
 
     /// Calls `f` with the records of a kind in scope and their numbers, in order of insertion, until

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
 use memkeep_core::{
-    AuditHead, AuditRecord, Cursor, Episode, EpisodeId, Error, ListAudit, ListEpisodes, ListNotes,
+    AuditHead, AuditRecord, Episode, EpisodeId, Error, ListAudit, ListEpisodes, ListNotes,
     ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, Position, Record,
     RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder, StateEntry, StateSlot, Step,
-    StepId, Timestamp, Turn, TurnId, Workspace, WorkspaceCounts, decide::Stored, embedded::View,
-    first_prompt, verify::Problem,
+    StepId, Timestamp, Turn, TurnId, Window, Workspace, WorkspaceCounts, decide::Stored,
+    embedded::View, first_prompt, verify::Problem,
 };
 
 use crate::{
@@ -47,13 +47,11 @@ impl<E, S: Snapshot> KvView<E, S> {
         &self,
         prefix: Key,
         at: fn(Key, Timestamp) -> Key,
-        limit: usize,
-        after: Option<&Cursor>,
+        window: &Window,
         pick: impl Fn(T) -> Option<(R, Timestamp)>,
     ) -> Result<Page<R>> {
-        let after = Cursor::time(after)?;
-        let keys = rest(prefix, after, |key, (time, number)| at(key, time).number(number));
-        self.keys.page(keys, false, limit, |key, value| {
+        let keys = rest(prefix, window.time(), |key, (time, number)| at(key, time).number(number));
+        self.keys.page(keys, false, window, |key, value| {
             let (number, row) = self.keys.row_at::<T>(key, value)?;
             Ok(pick(row).map(|(record, time)| (record, Position::Time(time, number))))
         })
@@ -65,20 +63,18 @@ impl<E, S: Snapshot> KvView<E, S> {
         scope: &Scope,
         session: &SessionId,
         reverse: bool,
-        limit: usize,
-        after: Option<&Cursor>,
+        window: &Window,
         index: impl Fn(&T) -> u64,
     ) -> Result<Page<T>> {
-        let after = Cursor::index(after)?;
         if self.keys.row_in::<Stored<Session>>(scope, session.as_str())?.is_none() {
             return Err(Error::not_found("session", session));
         }
         let mut keys = Key::of(Table::Place).kind(T::KIND).text(session.as_str()).all();
-        if let Some(after) = after {
+        if let Some(after) = window.index() {
             let at = place(Table::Place, T::KIND, session.as_str(), after);
             keys = if reverse { keys.before(at) } else { keys.after(at) };
         }
-        self.keys.page(keys, reverse, limit, |key, value| {
+        self.keys.page(keys, reverse, window, |key, value| {
             let (_, row) = self.keys.row_at::<T>(key, value)?;
             let position = Position::Index(index(&row));
             Ok(Some((row, position)))
@@ -110,16 +106,16 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn scan(&mut self, scan: &Scan) -> Result<Page<Record>> {
-        let after = Cursor::insertion(scan.after.as_ref())?;
+        let window = scan.window()?;
         let mut rows = Vec::new();
         if scan.limit > 0 {
             let f = |number, record: Result<Record>| {
                 rows.push((record?, Position::Insertion(number)));
                 Ok(rows.len() <= scan.limit)
             };
-            by_kind!(scan.kind, Kept => self.keys.each_row::<Kept>(&scan.scope, after, f))?;
+            by_kind!(scan.kind, Kept => self.keys.each_row::<Kept>(&scan.scope, window.insertion(), f))?;
         }
-        Ok(Page::cut(rows, scan.limit))
+        Ok(window.cut(rows))
     }
 
     fn workspaces(&mut self) -> Result<Vec<WorkspaceCounts>> {
@@ -151,13 +147,13 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn episodes(&mut self, list: &ListEpisodes) -> Result<Page<Episode>> {
-        let ListEpisodes { scope, open, limit, after, .. } = list;
+        let ListEpisodes { scope, open, .. } = list;
         let prefix = Key::of(Table::Time).kind(RecordKind::Episode).scope(scope);
         let pick = |row: Stored<Episode>| {
             let (time, episode) = (row.record.created_at, row.record);
             open.is_none_or(|open| open == episode.open).then_some((episode, time))
         };
-        self.by_time(prefix, Key::time, *limit, after.as_ref(), pick)
+        self.by_time(prefix, Key::time, &list.window()?, pick)
     }
 
     fn session(&mut self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
@@ -166,7 +162,7 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn sessions(&mut self, list: &ListSessions) -> Result<Page<Session>> {
-        let ListSessions { scope, order, limit, after, .. } = list;
+        let ListSessions { scope, order, .. } = list;
         let table = match order {
             SessionOrder::Started => Table::Time,
             SessionOrder::Active => Table::Active,
@@ -179,7 +175,7 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
             };
             Some((row.record, time))
         };
-        let mut page = self.by_time(prefix, Key::newest, *limit, after.as_ref(), pick)?;
+        let mut page = self.by_time(prefix, Key::newest, &list.window()?, pick)?;
         let sessions = page.items.into_iter().map(|session| self.with_first_prompt(session));
         page.items = sessions.collect::<Result<_>>()?;
         Ok(page)
@@ -191,9 +187,9 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn turns(&mut self, list: &ListTurns) -> Result<Page<Turn>> {
-        let ListTurns { session, scope, newest_first, limit, after, .. } = list;
+        let ListTurns { session, scope, newest_first, .. } = list;
         let index = |row: &Stored<Turn>| row.record.index;
-        let page = self.places(scope, session, *newest_first, *limit, after.as_ref(), index)?;
+        let page = self.places(scope, session, *newest_first, &list.window()?, index)?;
         Ok(page.map(|row| row.record))
     }
 
@@ -202,8 +198,8 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn steps(&mut self, list: &ListSteps) -> Result<Page<Step>> {
-        let ListSteps { session, scope, limit, after, .. } = list;
-        self.places(scope, session, false, *limit, after.as_ref(), |step: &Step| step.index)
+        let index = |step: &Step| step.index;
+        self.places(&list.scope, &list.session, false, &list.window()?, index)
     }
 
     fn note(&mut self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
@@ -212,7 +208,7 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
 
     fn notes(&mut self, list: &ListNotes) -> Result<Page<Note>> {
         let prefix = Key::of(Table::Time).kind(RecordKind::Note).scope(&list.scope);
-        self.by_time(prefix, Key::time, list.limit, list.after.as_ref(), |note: Note| {
+        self.by_time(prefix, Key::time, &list.window()?, |note: Note| {
             let time = note.created_at;
             Some((note, time))
         })
@@ -224,15 +220,16 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn states(&mut self, list: &ListStates, now: Timestamp) -> Result<Page<StateEntry>> {
+        let window = list.window()?;
         let table = Key::of(Table::Id).kind(RecordKind::State);
         let mut keys = match &list.scope {
             Scope::All => table.clone().all(),
             Scope::Workspace(w) => table.clone().text(w.as_str()).bytes(&list.prefix).all(),
         };
-        if let Some((workspace, key)) = Cursor::state(list.after.as_ref(), &list.scope)? {
+        if let Some((workspace, key)) = window.state() {
             keys = keys.after(table.text(workspace).bytes(key).into_bytes());
         }
-        self.keys.page(keys, false, list.limit, |key, value| {
+        self.keys.page(keys, false, &window, |key, value| {
             // Over all workspaces the prefix does not bound the range.
             let in_prefix = key
                 .get(2..)
@@ -253,18 +250,18 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
     }
 
     fn audit_log(&mut self, list: &ListAudit) -> Result<Page<AuditRecord>> {
+        let window = list.window()?;
         let table = Key::of(Table::Place).kind(RecordKind::Audit);
         let keys = match &list.scope {
             Scope::Workspace(workspace) => {
                 let prefix = table.text(workspace.as_str());
-                rest(prefix, Cursor::index(list.after.as_ref())?, Key::number)
+                rest(prefix, window.index(), Key::number)
             }
             Scope::All => {
-                let after = Cursor::audit(list.after.as_ref())?;
-                rest(table, after, |key, (workspace, seq)| key.text(workspace).number(seq))
+                rest(table, window.audit(), |key, (workspace, seq)| key.text(workspace).number(seq))
             }
         };
-        self.keys.page(keys, false, list.limit, |key, value| {
+        self.keys.page(keys, false, &window, |key, value| {
             let (_, record) = self.keys.row_at::<AuditRecord>(key, value)?;
             let position = match &list.scope {
                 Scope::Workspace(_) => Position::Index(record.seq),

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    AuditId, Cursor, ListAudit, MemoryBackend, Position, Record, RecordKind, Result, Scan, Scope,
+    AuditId, ListAudit, MemoryBackend, Position, Record, RecordKind, Result, Scan, Scope,
     StateEntry, StateSlot, Workspace,
 };
 
@@ -77,8 +77,9 @@ impl<'s> Lookup<'s> {
         let Some(seq) = self.chains.get(workspace).and_then(|chain| chain.get(id)) else {
             return Ok(None);
         };
-        let after = Cursor::new(Position::Index(seq.saturating_sub(1)));
-        let list = ListAudit::new().scope(workspace).limit(1_usize).after(after);
+        let list = ListAudit::new().scope(workspace).limit(1_usize);
+        let after = list.window()?.cursor(Position::Index(seq.saturating_sub(1)));
+        let list = list.after(after);
         Ok(self.store.audit_log(&list).await?.items.pop().map(Record::Audit))
     }
 

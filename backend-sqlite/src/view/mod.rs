@@ -8,10 +8,10 @@ mod workspaces;
 use std::sync::Arc;
 
 use memkeep_core::{
-    AuditHead, AuditRecord, Cursor, Episode, EpisodeId, Error, ErrorKind, Hash, ListAudit,
-    ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page,
-    Position, Record, RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder,
-    StateEntry, StateSlot, Step, StepId, Timestamp, Turn, TurnId, Workspace, WorkspaceCounts,
+    AuditHead, AuditRecord, Episode, EpisodeId, Error, ErrorKind, Hash, ListAudit, ListEpisodes,
+    ListNotes, ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, Position,
+    Record, RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder, StateEntry,
+    StateSlot, Step, StepId, Timestamp, Turn, TurnId, Window, Workspace, WorkspaceCounts,
     embedded::View, verify::Problem,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params_from_iter, types::Value};
@@ -146,7 +146,7 @@ impl SqliteView {
 
     fn scan_table<T: IntoRecord>(&self, scan: &Scan) -> Result<Page<Record>> {
         let select = Select::<T>::in_scope(&self.connection, &scan.scope);
-        let page = select.by_insertion(scan.after.as_ref(), scan.limit)?;
+        let page = select.by_insertion(&scan.window()?)?;
         Ok(page.map(T::into_record))
     }
 
@@ -187,18 +187,16 @@ impl SqliteView {
         &self,
         (scope, session): (&Scope, &SessionId),
         direction: Direction,
-        after: Option<&Cursor>,
-        limit: usize,
+        window: &Window,
         index: impl Fn(&T) -> u64,
     ) -> Result<Page<T>> {
-        let after = Cursor::index(after)?;
         let session = self.session_in_scope(scope, session)?;
-        let mut page = Rows::new(limit);
+        let mut page = Rows::new(window);
         Select::<T>::new(&self.connection).only("session = ?", session).fill_by_number(
             &mut page,
             "position",
             direction,
-            after,
+            window.index(),
             &|_, row| Position::Index(index(row)),
         )?;
         Ok(page.page())
@@ -297,8 +295,7 @@ impl View for SqliteView {
         if let Some(open) = list.open {
             select = select.only("open = ?", open);
         }
-        let after = list.after.as_ref();
-        select.by_time("created_at", Direction::Up, after, list.limit, |e: &Episode| e.created_at)
+        select.by_time("created_at", Direction::Up, &list.window()?, |e: &Episode| e.created_at)
     }
 
     fn session(&mut self, scope: &Scope, id: &SessionId) -> Result<Option<Session>> {
@@ -315,8 +312,7 @@ impl View for SqliteView {
         let page = Select::in_scope(&self.connection, &list.scope).by_time(
             column,
             Direction::Down,
-            list.after.as_ref(),
-            list.limit,
+            &list.window()?,
             at,
         )?;
         let mut prompts = Prompts::new(&self.connection);
@@ -331,7 +327,7 @@ impl View for SqliteView {
     fn turns(&mut self, list: &ListTurns) -> Result<Page<Turn>> {
         let direction = if list.newest_first { Direction::Down } else { Direction::Up };
         let of = (&list.scope, &list.session);
-        self.of_session(of, direction, list.after.as_ref(), list.limit, |turn: &Turn| turn.index)
+        self.of_session(of, direction, &list.window()?, |turn: &Turn| turn.index)
     }
 
     fn step(&mut self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
@@ -340,8 +336,7 @@ impl View for SqliteView {
 
     fn steps(&mut self, list: &ListSteps) -> Result<Page<Step>> {
         let of = (&list.scope, &list.session);
-        let after = list.after.as_ref();
-        self.of_session(of, Direction::Up, after, list.limit, |step: &Step| step.index)
+        self.of_session(of, Direction::Up, &list.window()?, |step: &Step| step.index)
     }
 
     fn note(&mut self, scope: &Scope, id: &NoteId) -> Result<Option<Note>> {
@@ -349,12 +344,10 @@ impl View for SqliteView {
     }
 
     fn notes(&mut self, list: &ListNotes) -> Result<Page<Note>> {
-        let after = list.after.as_ref();
         Select::in_scope(&self.connection, &list.scope).by_time(
             "created_at",
             Direction::Up,
-            after,
-            list.limit,
+            &list.window()?,
             |note: &Note| note.created_at,
         )
     }

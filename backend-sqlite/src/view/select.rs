@@ -1,6 +1,6 @@
 use std::marker::PhantomData;
 
-use memkeep_core::{Cursor, Page, Position, Result, Scope, Timestamp};
+use memkeep_core::{Page, Position, Result, Scope, Timestamp, Window};
 use rusqlite::{Connection, params_from_iter, types::Value};
 
 use crate::{
@@ -90,7 +90,7 @@ impl<'c, T: Table> Select<'c, T> {
     /// Adds rows to a page, under the conditions and `more`, in `order`.
     pub(super) fn fill(
         &self,
-        page: &mut Rows<T>,
+        page: &mut Rows<'_, T>,
         more: &[(&str, i64)],
         order: &str,
         position: &impl Fn(i64, &T) -> Position,
@@ -104,7 +104,7 @@ impl<'c, T: Table> Select<'c, T> {
     /// Adds rows to a page, in the order of a column whose values are unique under the conditions.
     pub(super) fn fill_by_number(
         &self,
-        page: &mut Rows<T>,
+        page: &mut Rows<'_, T>,
         column: &str,
         direction: Direction,
         after: Option<u64>,
@@ -116,11 +116,10 @@ impl<'c, T: Table> Select<'c, T> {
     }
 
     /// A page in order of insertion.
-    pub(super) fn by_insertion(&self, after: Option<&Cursor>, limit: usize) -> Result<Page<T>> {
-        let after = Cursor::insertion(after)?;
-        let mut page = Rows::new(limit);
+    pub(super) fn by_insertion(&self, window: &Window) -> Result<Page<T>> {
+        let mut page = Rows::new(window);
         let position = |pk: i64, _: &T| Position::Insertion(pk.unsigned_abs());
-        self.fill_by_number(&mut page, "pk", Direction::Up, after, &position)?;
+        self.fill_by_number(&mut page, "pk", Direction::Up, window.insertion(), &position)?;
         Ok(page.page())
     }
 
@@ -130,14 +129,13 @@ impl<'c, T: Table> Select<'c, T> {
         &self,
         column: &str,
         direction: Direction,
-        after: Option<&Cursor>,
-        limit: usize,
+        window: &Window,
         at: impl Fn(&T) -> Timestamp,
     ) -> Result<Page<T>> {
-        let mut page = Rows::new(limit);
+        let mut page = Rows::new(window);
         let position = |pk: i64, row: &T| Position::Time(at(row), pk.unsigned_abs());
         let mut from = direction.start();
-        if let Some((time, pk)) = Cursor::time(after)? {
+        if let Some((time, pk)) = window.time() {
             from = time.as_micros();
             let tied = format!("{column} = ?");
             let more = [(tied.as_str(), from), ("pk > ?", to_i64(pk))];
@@ -169,22 +167,22 @@ impl Direction {
 
 /// The rows of a page as they come: one more than asked for, to see whether any is left. An empty
 /// page is asked for without looking.
-pub(super) struct Rows<T> {
+pub(super) struct Rows<'w, T> {
     rows: Vec<(T, Position)>,
-    limit: usize,
+    window: &'w Window,
 }
 
-impl<T: Table> Rows<T> {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { rows: Vec::new(), limit }
+impl<'w, T: Table> Rows<'w, T> {
+    pub(super) fn new(window: &'w Window) -> Self {
+        Self { rows: Vec::new(), window }
     }
 
     /// How many rows are still wanted.
     fn left(&self) -> i64 {
-        if self.limit == 0 {
+        if self.window.limit == 0 {
             return 0;
         }
-        let left = self.limit.saturating_add(1) - self.rows.len();
+        let left = self.window.limit.saturating_add(1) - self.rows.len();
         i64::try_from(left).unwrap_or(i64::MAX)
     }
 
@@ -201,7 +199,7 @@ impl<T: Table> Rows<T> {
     }
 
     pub(super) fn page(self) -> Page<T> {
-        Page::cut(self.rows, self.limit)
+        self.window.cut(self.rows)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memkeep_core::{
-    AuditRecord, Counts, Cursor, ListAudit, ListStates, Page, Position, RecordKind, Result, Scope,
+    AuditRecord, Counts, ListAudit, ListStates, Page, Position, RecordKind, Result, Scope,
     StateEntry, StateSlot, Timestamp, Workspace, WorkspaceCounts,
 };
 
@@ -58,11 +58,11 @@ impl SqliteView {
         list: &ListStates,
         now: Timestamp,
     ) -> Result<Page<StateEntry>> {
-        let after = Cursor::state(list.after.as_ref(), &list.scope)?;
+        let window = list.window()?;
         let end = after_prefix(&list.prefix);
-        let mut page = Rows::new(list.limit);
+        let mut page = Rows::new(&window);
         let table = "states INDEXED BY states_live WHERE value IS NOT NULL";
-        self.each_workspace(&list.scope, table, after, |workspace, after| {
+        self.each_workspace(&list.scope, table, window.state(), |workspace, after| {
             let mut select = Select::<StateSlot>::new(&self.connection)
                 .by("states_live")
                 .only("value IS NOT NULL AND workspace = ?", workspace.to_owned());
@@ -87,33 +87,37 @@ impl SqliteView {
 
     /// Audit records by seq; over all workspaces, by workspace first.
     pub(super) fn audit_records(&self, list: &ListAudit) -> Result<Page<AuditRecord>> {
-        let mut page = Rows::new(list.limit);
+        let window = list.window()?;
+        let mut page = Rows::new(&window);
         if list.scope.workspace().is_some() {
-            let after = Cursor::index(list.after.as_ref())?;
             Select::in_scope(&self.connection, &list.scope).fill_by_number(
                 &mut page,
                 "seq",
                 Direction::Up,
-                after,
+                window.index(),
                 &|_, record: &AuditRecord| Position::Index(record.seq),
             )?;
             return Ok(page.page());
         }
-        let after = Cursor::audit(list.after.as_ref())?;
-        self.each_workspace(&list.scope, "audit WHERE TRUE", after, |workspace, after| {
-            Select::new(&self.connection)
-                .only("workspace = ?", workspace.to_owned())
-                .fill_by_number(
-                    &mut page,
-                    "seq",
-                    Direction::Up,
-                    after,
-                    &|_, record: &AuditRecord| {
-                        Position::Key(workspace.to_owned(), record.seq.to_be_bytes().to_vec())
-                    },
-                )?;
-            Ok(page.wants_more())
-        })?;
+        self.each_workspace(
+            &list.scope,
+            "audit WHERE TRUE",
+            window.audit(),
+            |workspace, after| {
+                Select::new(&self.connection)
+                    .only("workspace = ?", workspace.to_owned())
+                    .fill_by_number(
+                        &mut page,
+                        "seq",
+                        Direction::Up,
+                        after,
+                        &|_, record: &AuditRecord| {
+                            Position::Key(workspace.to_owned(), record.seq.to_be_bytes().to_vec())
+                        },
+                    )?;
+                Ok(page.wants_more())
+            },
+        )?;
         Ok(page.page())
     }
 

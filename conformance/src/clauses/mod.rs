@@ -6,6 +6,7 @@ pub(crate) mod bounds;
 mod bundle;
 pub(crate) mod cancel;
 pub(crate) mod closing;
+pub(crate) mod cursors;
 pub(crate) mod deletion;
 pub(crate) mod episodes;
 pub(crate) mod errors;

@@ -1,12 +1,9 @@
-//! Paging: what comes and goes between the pages of a listing, limits, cursors.
+//! Paging: what comes and goes between the pages of a listing, limits.
 
-use memkeep_core::{Cursor, ErrorKind, Page, RecordKind, Scope, SessionOrder};
+use memkeep_core::{Cursor, Page, RecordKind, Scope, SessionOrder};
 
 use super::listing::{Listing, Row};
-use crate::{
-    Case, Failure, Verdict,
-    failure::{must, must_equal},
-};
+use crate::{Case, Failure, Verdict, failure::must_equal};
 
 /// Rows on a page: not a multiple of the three that share a time.
 const LIMIT: usize = 4;
@@ -161,41 +158,6 @@ async fn after_reopening(case: &mut Case, listings: &[Listing]) -> Verdict {
     Ok(())
 }
 
-/// Listings whose cursors are of one kind.
-type Group = (&'static [Listing], Scope);
-
-/// Each listing refuses the cursors of the other groups.
-async fn foreign_cursors(case: &Case, groups: &[Group]) -> Verdict {
-    let mut cursors = Vec::new();
-    for (listings, scope) in groups {
-        let rows = Rows::new(case, listings[0], scope, 2).await?;
-        let cursor = rows.page(case, 1, None).await?.next;
-        must!(cursor.is_some(), "the first of two rows of {:?} has a cursor", listings[0]);
-        cursors.push(cursor);
-    }
-    for (at, (listings, scope)) in groups.iter().enumerate() {
-        for (from, cursor) in cursors.iter().enumerate().filter(|(from, _)| *from != at) {
-            for listing in *listings {
-                for limit in [0, 1, usize::MAX] {
-                    // The failure's text begins with the error's kind.
-                    let answer = listing.page(case, scope, limit, cursor.clone()).await;
-                    let text = answer.map_or_else(|e| e.actual, |page| format!("Ok({page:?})"));
-                    let kind = text.split(':').next().unwrap_or_default();
-                    let refused = ErrorKind::InvalidArgument.as_str();
-                    let of = groups[from].0[0];
-                    must_equal!(
-                        kind,
-                        refused,
-                        "{listing:?} at limit {limit} with a cursor of {of:?}"
-                    );
-                    must!(text.contains("cursor"), "the error names the field: {text}");
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
 macro_rules! clauses {
     ($($name:ident = $test:ident($($argument:expr),*);)*) => {$(
         pub(crate) async fn $name(case: &mut Case) -> Verdict {
@@ -266,26 +228,4 @@ clauses! {
     sessions_reopened = after_reopening(&[STARTED, TURNS, scan(RecordKind::Step)]);
     episodes_reopened = after_reopening(&[EPISODES]);
     reflective_reopened = after_reopening(&[Listing::Notes, Listing::States, Listing::Audit]);
-
-    sessions_foreign = foreign_cursors(&[
-        (&[STARTED, ACTIVE], Scope::All),
-        (&[TURNS, NEWEST_TURNS, Listing::Steps], Scope::All),
-        (
-            const { &[scan(RecordKind::Session), scan(RecordKind::Turn), scan(RecordKind::Step)] },
-            Scope::All,
-        ),
-    ]);
-    episodes_foreign = foreign_cursors(&[
-        (&[EPISODES, OPEN_EPISODES], Scope::All),
-        (const { &[scan(RecordKind::Episode)] }, Scope::All),
-    ]);
-    reflective_foreign = foreign_cursors(&[
-        (&[Listing::Notes], Scope::All),
-        (&[Listing::States, Listing::Audit], Scope::All),
-        (&[Listing::Audit], one()),
-        (
-            const { &[scan(RecordKind::Note), scan(RecordKind::State), scan(RecordKind::Audit)] },
-            Scope::All,
-        ),
-    ]);
 }

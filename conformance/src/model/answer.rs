@@ -152,7 +152,7 @@ pub(super) fn well_formed(page: &Page<Record>, limit: usize) -> std::result::Res
 }
 
 /// One page of a listing.
-pub(super) async fn page(
+pub(crate) async fn page(
     handle: &Handle,
     listing: &Listing,
     after: Option<Cursor>,

@@ -79,16 +79,16 @@ pub(super) enum Read {
 
 /// A listing in pages of `limit` rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Listing {
-    pub(super) of: Of,
-    pub(super) scope: Option<Workspace>,
-    pub(super) limit: usize,
+pub(crate) struct Listing {
+    pub(crate) of: Of,
+    pub(crate) scope: Option<Workspace>,
+    pub(crate) limit: usize,
 }
 
 /// What is listed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Of {
+pub(crate) enum Of {
     Scan(RecordKind),
     Episodes { open: Option<bool> },
     Notes,

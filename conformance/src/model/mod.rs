@@ -20,4 +20,6 @@ mod sessions;
 mod strategy;
 mod words;
 
+pub(crate) use answer::page;
 pub(crate) use check::{Beyond, check};
+pub(crate) use command::{Listing, Of};

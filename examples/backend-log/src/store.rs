@@ -2,8 +2,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use memkeep_core::{
-    AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Cursor, Durability, Episode,
-    EpisodeId, EpisodicBackend, Error, ErrorKind, ListAudit, ListEpisodes, ListNotes, ListSessions,
+    AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Durability, Episode, EpisodeId,
+    EpisodicBackend, Error, ErrorKind, ListAudit, ListEpisodes, ListNotes, ListSessions,
     ListStates, ListSteps, ListTurns, Note, NoteId, Page, Position, Receipt, Record,
     ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionOrder, SessionStore, Sharing,
     StateEntry, StateSlot, Step, StepId, Turn, TurnId, Workspace,
@@ -84,12 +84,12 @@ impl EpisodicBackend for LogStore {
     }
 
     async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>> {
-        Cursor::time(list.after.as_ref())?;
+        let window = list.window()?;
         self.read(|tables| {
             let rows = tables.seen::<Episode>(&list.scope);
             let rows = rows.filter(|(_, row)| list.open.is_none_or(|open| open == row.open));
             let rows = rows.map(|(number, row)| (row, Position::Time(row.created_at, number)));
-            Ok(Page::sorted(rows, false, list.after.as_ref(), list.limit))
+            Ok(window.sorted(rows, false))
         })
     }
 }
@@ -110,7 +110,7 @@ impl SessionStore for LogStore {
     }
 
     async fn sessions(&self, list: &ListSessions) -> Result<Page<Session>> {
-        Cursor::time(list.after.as_ref())?;
+        let window = list.window()?;
         self.read(|tables| {
             let rows = tables.seen(&list.scope).map(|(number, row): (_, &Session)| {
                 let time = match list.order {
@@ -119,7 +119,7 @@ impl SessionStore for LogStore {
                 };
                 (row, Position::Time(time, number))
             });
-            let page = Page::sorted(rows, true, list.after.as_ref(), list.limit);
+            let page = window.sorted(rows, true);
             Ok(page.map(|session| tables.shown(&session)))
         })
     }
@@ -129,12 +129,12 @@ impl SessionStore for LogStore {
     }
 
     async fn turns(&self, list: &ListTurns) -> Result<Page<Turn>> {
-        Cursor::index(list.after.as_ref())?;
+        let window = list.window()?;
         self.read(|tables| {
             must_see(tables, &list.scope, &list.session)?;
             let rows = tables.placed::<Turn>(list.session.as_str());
             let rows = rows.map(|(index, row)| (row, Position::Index(index)));
-            Ok(Page::sorted(rows, list.newest_first, list.after.as_ref(), list.limit))
+            Ok(window.sorted(rows, list.newest_first))
         })
     }
 
@@ -143,12 +143,12 @@ impl SessionStore for LogStore {
     }
 
     async fn steps(&self, list: &ListSteps) -> Result<Page<Step>> {
-        Cursor::index(list.after.as_ref())?;
+        let window = list.window()?;
         self.read(|tables| {
             must_see(tables, &list.scope, &list.session)?;
             let rows = tables.placed::<Step>(list.session.as_str());
             let rows = rows.map(|(index, row)| (row, Position::Index(index)));
-            Ok(Page::sorted(rows, false, list.after.as_ref(), list.limit))
+            Ok(window.sorted(rows, false))
         })
     }
 }
@@ -160,11 +160,11 @@ impl ReflectiveStore for LogStore {
     }
 
     async fn notes(&self, list: &ListNotes) -> Result<Page<Note>> {
-        Cursor::time(list.after.as_ref())?;
+        let window = list.window()?;
         self.read(|tables| {
             let rows = tables.seen::<Note>(&list.scope);
             let rows = rows.map(|(number, row)| (row, Position::Time(row.created_at, number)));
-            Ok(Page::sorted(rows, false, list.after.as_ref(), list.limit))
+            Ok(window.sorted(rows, false))
         })
     }
 
@@ -175,7 +175,7 @@ impl ReflectiveStore for LogStore {
     }
 
     async fn states(&self, list: &ListStates) -> Result<Page<StateEntry>> {
-        Cursor::state(list.after.as_ref(), &list.scope)?;
+        let window = list.window()?;
         let now = self.0.clock.now();
         self.read(|tables| {
             let rows = tables.seen::<StateSlot>(&list.scope).map(|(_, slot)| slot);
@@ -184,19 +184,15 @@ impl ReflectiveStore for LogStore {
                 let workspace = slot.workspace.as_str().to_owned();
                 (slot, Position::Key(workspace, slot.key.clone().into_bytes()))
             });
-            let page = Page::sorted(rows, false, list.after.as_ref(), list.limit);
+            let page = window.sorted(rows, false);
             let entries = page.items.into_iter().filter_map(|slot| slot.live(now));
             Ok(Page { items: entries.collect(), next: page.next })
         })
     }
 
     async fn audit_log(&self, list: &ListAudit) -> Result<Page<AuditRecord>> {
+        let window = list.window()?;
         let of_one = list.scope.workspace().is_some();
-        if of_one {
-            Cursor::index(list.after.as_ref())?;
-        } else {
-            Cursor::audit(list.after.as_ref())?;
-        }
         self.read(|tables| {
             let rows = tables.seen(&list.scope).map(|(_, record): (_, &AuditRecord)| {
                 let workspace = record.workspace.as_str().to_owned();
@@ -207,7 +203,7 @@ impl ReflectiveStore for LogStore {
                 };
                 (record, position)
             });
-            Ok(Page::sorted(rows, false, list.after.as_ref(), list.limit))
+            Ok(window.sorted(rows, false))
         })
     }
 

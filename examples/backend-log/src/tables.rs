@@ -5,8 +5,8 @@ use std::{
 };
 
 use memkeep_core::{
-    AuditHead, AuditRecord, Counts, Cursor, Page, Position, Record, RecordKind, Result, Scan,
-    Scope, Session, SessionId, Step, StoredReceipt, Turn, Workspace,
+    AuditHead, AuditRecord, Counts, Page, Position, Record, RecordKind, Result, Scan, Scope,
+    Session, SessionId, Step, StoredReceipt, Turn, Workspace,
     decide::{Change, Loaded, Needs, Origin, Put, Stored},
     first_prompt,
 };
@@ -205,13 +205,14 @@ impl Tables {
     }
 
     pub(crate) fn scan(&self, scan: &Scan) -> Result<Page<Record>> {
-        let after = Cursor::insertion(scan.after.as_ref())?;
-        let from = after
+        let window = scan.window()?;
+        let from = window
+            .insertion()
             .map_or(Bound::Included((scan.kind, 0)), |after| Bound::Excluded((scan.kind, after)));
         let rows = self.rows.range((from, Bound::Included((scan.kind, u64::MAX))));
         let seen = rows.filter(|(_, (record, _))| scan.scope.includes(record.workspace()));
         let rows = seen.map(|((_, n), (record, _))| (record.clone(), Position::Insertion(*n)));
-        Ok(Page::first(rows, scan.limit))
+        Ok(window.first(rows))
     }
 
     /// A session as reads show it.

@@ -212,14 +212,8 @@ fn seen<T: Clone>(scope: &Scope, workspace: &Workspace, record: &T) -> Option<T>
     scope.includes(workspace).then(|| record.clone())
 }
 
-fn after<T>(rows: Vec<T>, limit: usize, cursor: Option<&Cursor>) -> Result<Page<T>> {
-    let skip = Cursor::insertion(cursor)?.map_or(0, |n| n + 1);
-    let rows = rows.into_iter().enumerate().skip(usize::try_from(skip).unwrap());
-    let rows = rows.map(|(n, row)| (row, Position::Insertion(n as u64)));
-    if limit == 0 {
-        return Ok(Page::last(Vec::new()));
-    }
-    Ok(Page::cut(rows.take(limit.saturating_add(1)).collect(), limit))
+fn by_time<T>(rows: &[T], time: impl Fn(&T) -> Timestamp) -> impl Iterator<Item = (&T, Position)> {
+    rows.iter().enumerate().map(move |(n, row)| (row, Position::Time(time(row), n as u64)))
 }
 
 #[async_trait]
@@ -234,18 +228,11 @@ impl Backend for PlainStore {
 
     async fn scan(&self, scan: &Scan) -> Result<Page<Record>> {
         let tables = self.tables();
-        let after = Cursor::insertion(scan.after.as_ref())?;
-        let mut rows = Vec::new();
-        for record in tables.records(scan.kind) {
-            let number = tables.numbers[&name(&record)];
-            if scan.scope.includes(record.workspace()) && after.is_none_or(|last| last < number) {
-                rows.push((record, Position::Insertion(number)));
-            }
-        }
-        if scan.limit == 0 {
-            return Ok(Page::last(Vec::new()));
-        }
-        Ok(Page::cut(rows, scan.limit))
+        let mut records = tables.records(scan.kind);
+        records.retain(|record| scan.scope.includes(record.workspace()));
+        let number = |record| Position::Insertion(tables.numbers[&name(record)]);
+        let rows = records.iter().map(|record| (record, number(record)));
+        Ok(scan.window()?.sorted(rows, false))
     }
 
     async fn close(&self) -> Result<()> {
@@ -266,8 +253,7 @@ impl EpisodicBackend for PlainStore {
         let mut rows: Vec<_> = tables.episodes.values().map(|e| e.record.clone()).collect();
         rows.retain(|e| list.scope.includes(&e.workspace));
         rows.retain(|e| list.open.is_none_or(|open| open == e.open));
-        rows.sort_by_key(|e| e.created_at);
-        after(rows, list.limit, list.after.as_ref())
+        Ok(list.window()?.sorted(by_time(&rows, |e| e.created_at), false))
     }
 }
 
@@ -291,13 +277,11 @@ impl SessionStore for PlainStore {
         let tables = self.tables();
         let mut rows: Vec<_> = tables.sessions.values().map(|s| s.record.clone()).collect();
         rows.retain(|s| list.scope.includes(&s.workspace));
-        rows.sort_by_key(|s| {
-            std::cmp::Reverse(match list.order {
-                SessionOrder::Started => s.started_at,
-                SessionOrder::Active => s.last_active,
-            })
-        });
-        after(rows, list.limit, list.after.as_ref())
+        let time = |s: &Session| match list.order {
+            SessionOrder::Started => s.started_at,
+            SessionOrder::Active => s.last_active,
+        };
+        Ok(list.window()?.sorted(by_time(&rows, time), true))
     }
 
     async fn turn(&self, scope: &Scope, id: &TurnId) -> Result<Option<Turn>> {
@@ -309,14 +293,9 @@ impl SessionStore for PlainStore {
     async fn turns(&self, list: &ListTurns) -> Result<Page<Turn>> {
         self.must_see(&list.scope, &list.session)?;
         let tables = self.tables();
-        let of_session = |t: &&Stored<Turn>| t.record.session == list.session;
-        let rows = tables.turns.values().filter(of_session);
-        let mut rows: Vec<_> = rows.map(|t| t.record.clone()).collect();
-        rows.sort_by_key(|t| t.index);
-        if list.newest_first {
-            rows.reverse();
-        }
-        after(rows, list.limit, list.after.as_ref())
+        let rows = tables.turns.values().map(|t| &t.record).filter(|t| t.session == list.session);
+        let rows = rows.map(|t| (t, Position::Index(t.index)));
+        Ok(list.window()?.sorted(rows, list.newest_first))
     }
 
     async fn step(&self, scope: &Scope, id: &StepId) -> Result<Option<Step>> {
@@ -327,10 +306,8 @@ impl SessionStore for PlainStore {
     async fn steps(&self, list: &ListSteps) -> Result<Page<Step>> {
         self.must_see(&list.scope, &list.session)?;
         let tables = self.tables();
-        let mut rows: Vec<_> =
-            tables.steps.values().filter(|s| s.session == list.session).cloned().collect();
-        rows.sort_by_key(|s| s.index);
-        after(rows, list.limit, list.after.as_ref())
+        let rows = tables.steps.values().filter(|s| s.session == list.session);
+        Ok(list.window()?.sorted(rows.map(|s| (s, Position::Index(s.index))), false))
     }
 }
 
@@ -344,8 +321,7 @@ impl ReflectiveStore for PlainStore {
     async fn notes(&self, list: &ListNotes) -> Result<Page<Note>> {
         let mut rows: Vec<_> = self.tables().notes.values().cloned().collect();
         rows.retain(|n| list.scope.includes(&n.workspace));
-        rows.sort_by_key(|n| n.created_at);
-        after(rows, list.limit, list.after.as_ref())
+        Ok(list.window()?.sorted(by_time(&rows, |n| n.created_at), false))
     }
 
     async fn state(&self, workspace: &Workspace, key: &str) -> Result<Option<StateEntry>> {
@@ -359,15 +335,22 @@ impl ReflectiveStore for PlainStore {
         let slots: Vec<_> = self.tables().states.values().cloned().collect();
         let mut rows: Vec<_> = slots.into_iter().filter_map(|slot| slot.live(now)).collect();
         rows.retain(|s| list.scope.includes(&s.workspace) && s.key.starts_with(&list.prefix));
-        rows.sort_by(|a, b| (&a.workspace, &a.key).cmp(&(&b.workspace, &b.key)));
-        after(rows, list.limit, list.after.as_ref())
+        let place = |s: &StateEntry| {
+            Position::Key(s.workspace.as_str().to_owned(), s.key.clone().into_bytes())
+        };
+        Ok(list.window()?.sorted(rows.iter().map(|s| (s, place(s))), false))
     }
 
     async fn audit_log(&self, list: &ListAudit) -> Result<Page<AuditRecord>> {
         let mut rows: Vec<_> = self.tables().audits.values().cloned().collect();
         rows.retain(|a| list.scope.includes(&a.workspace));
-        rows.sort_by(|a, b| (&a.workspace, a.seq).cmp(&(&b.workspace, b.seq)));
-        after(rows, list.limit, list.after.as_ref())
+        let place = |a: &AuditRecord| match list.scope {
+            Scope::Workspace(_) => Position::Index(a.seq),
+            Scope::All => {
+                Position::Key(a.workspace.as_str().to_owned(), a.seq.to_be_bytes().to_vec())
+            }
+        };
+        Ok(list.window()?.sorted(rows.iter().map(|a| (a, place(a))), false))
     }
 
     async fn audit_head(&self, workspace: &Workspace) -> Result<AuditHead> {

@@ -1,5 +1,7 @@
 //! Listings: pages, limits, cursors.
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
 use memkeep_core::*;
 
 use crate::{
@@ -31,17 +33,30 @@ macro_rules! listings {
     // The listing by row counts: the cursor is how many rows have been seen.
     (@hook $d:ident [counted] $list:ident $row:ident $method:ident) => {
         $d.instead(|store, list: $list| async move {
-            let seen = usize::try_from(Cursor::insertion(list.after.as_ref())?.unwrap_or(0)).unwrap();
+            let seen = match list.after.as_ref().map(Cursor::position) {
+                Some(Position::Insertion(seen)) => usize::try_from(*seen).unwrap(),
+                _ => 0,
+            };
             let mut all = list.clone();
             (all.limit, all.after) = (usize::MAX, None);
             let items = store.$method(&all).await?.items;
             let end = seen.saturating_add(list.limit);
             let more = list.limit > 0 && end < items.len();
-            let next = more.then(|| Cursor::new(Position::Insertion(end as u64)));
+            let next = more.then_some(Position::Insertion(end as u64));
+            let next = next.map(|position| all.window().unwrap().cursor(position));
             let items = items.into_iter().skip(seen).take(list.limit).collect();
             Ok(Page::<$row> { items, next })
         })
     };
+}
+
+/// The place of the query's cursor, as a cursor of the query's own listing.
+macro_rules! adopted {
+    ($list:ident) => {{
+        let place = $list.after.as_ref().map(|cursor| cursor.position().clone());
+        $list.after = None;
+        place.map(|place| $list.window().unwrap().cursor(place))
+    }};
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -148,13 +163,55 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant("a cursor is always told", &["PAGE-CHANGE-04", "PAGE-CHANGE-05"], |d| {
         listings!(
             d,
-            after | _q,
+            after | list,
             page | {
                 if page.next.is_none() && !page.items.is_empty() {
-                    page.next = Some(Cursor::new(Position::Insertion(0)));
+                    page.next = Some(list.window().unwrap().cursor(Position::Insertion(0)));
                 }
             }
         )
+    }),
+    mutant(
+        "a cursor is taken for one of the listing if its rows are placed in the same way",
+        &["PAGE-CURSOR-01", "PAGE-CURSOR-02", "PAGE-CURSOR-03"],
+        |d| listings!(d, before | list | list.after = adopted!(list)),
+    ),
+    mutant("a cursor of another session is taken", &["PAGE-CURSOR-01"], |d| {
+        d.before(|list: &mut ListTurns| {
+            let session = list.session.clone();
+            for other in ["s0", "s1", "s0w", "s1w"] {
+                list.session = other.into();
+                let of_other = list.window().is_ok();
+                list.session = session.clone();
+                if of_other {
+                    list.after = adopted!(list);
+                }
+            }
+        })
+    }),
+    mutant("a cursor of open episodes is taken by all", &["PAGE-CURSOR-02"], |d| {
+        d.before(|list: &mut ListEpisodes| {
+            if list.open.is_none() && list.clone().open(true).window().is_ok() {
+                list.after = adopted!(list);
+            }
+        })
+    }),
+    mutant("a cursor under a prefix is taken under another", &["PAGE-CURSOR-03"], |d| {
+        d.before(|list: &mut ListStates| {
+            if list.clone().prefix("k").window().is_ok() {
+                list.after = adopted!(list);
+            }
+        })
+    }),
+    mutant("a cursor is refused under another limit", &["PAGE-CURSOR-04"], |d| {
+        let begun = AtomicUsize::new(0);
+        d.result(move |scan: &Scan, page: &mut Result<Page<Record>>| {
+            if scan.after.is_none() {
+                begun.store(scan.limit, SeqCst);
+            } else if begun.load(SeqCst) != scan.limit {
+                *page = Err(Error::invalid("cursor", "not a cursor of this listing"));
+            }
+        })
     }),
     mutant("the cursor of another listing begins anew", &["PAGE-CURSOR-01"], |d| {
         listings!(

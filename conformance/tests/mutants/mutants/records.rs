@@ -210,7 +210,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         d.after(|list: &ListStates, page: &mut Page<StateEntry>| {
             if let Some(last) = page.items.last().filter(|_| page.items.len() == list.limit) {
                 let place = (last.workspace.to_string(), last.key.clone().into_bytes());
-                page.next = Some(Cursor::new(Position::Key(place.0, place.1)));
+                let place = Position::Key(place.0, place.1);
+                page.next = Some(list.window().unwrap().cursor(place));
             }
         })
     }),
