@@ -13,6 +13,8 @@ use memkeep_conformance::Matrix;
 
 #[path = "../backend-inmem/tests/conformance.rs"]
 mod inmem;
+#[path = "../backend-redb/tests/conformance.rs"]
+mod redb;
 #[path = "../backend-sqlite/tests/conformance.rs"]
 mod sqlite;
 
@@ -27,9 +29,11 @@ it ran and passed; a clause that could not run is a gap. Written by
 
 fn main() -> io::Result<ExitCode> {
     inmem::conformance::child_if_asked();
+    redb::conformance::child_if_asked();
     sqlite::conformance::child_if_asked();
 
-    let reports = [inmem::conformance::report(), sqlite::conformance::report()];
+    let reports =
+        [inmem::conformance::report(), redb::conformance::report(), sqlite::conformance::report()];
     let failed = reports.iter().any(|report| report.failures().next().is_some());
     let matrix: Matrix = reports.into_iter().collect();
     let asked = std::env::args().nth(1);

@@ -3,9 +3,9 @@ use std::sync::Arc;
 use crate::{Error, ErrorKind, MemoryBackend, Result, StoreUrl};
 
 /// The schemes that [`open`] knows, whether or not they are compiled in.
-const SCHEMES: [&str; 2] = ["inmem", "sqlite"];
+const SCHEMES: [&str; 3] = ["inmem", "redb", "sqlite"];
 
-/// Opens the store that a URL names: `sqlite:agent.db`, `inmem:`.
+/// Opens the store that a URL names: `sqlite:agent.db`, `redb:agent.redb`, `inmem:`.
 ///
 /// What may follow the scheme is told by the backend's own configuration, which also has a builder.
 ///
@@ -17,11 +17,16 @@ pub async fn open(url: &str) -> Result<Arc<dyn MemoryBackend>> {
 }
 
 // Without a backend there is nothing to wait for.
-#[cfg_attr(not(any(feature = "inmem", feature = "sqlite")), allow(clippy::unused_async))]
+#[cfg_attr(
+    not(any(feature = "inmem", feature = "redb", feature = "sqlite")),
+    allow(clippy::unused_async)
+)]
 async fn by_scheme(url: &StoreUrl) -> Result<Arc<dyn MemoryBackend>> {
     match url.scheme() {
         #[cfg(feature = "inmem")]
         "inmem" => Ok(Arc::new(crate::inmem::InmemConfig::from_url(url)?.open().await?)),
+        #[cfg(feature = "redb")]
+        "redb" => Ok(Arc::new(crate::redb::RedbConfig::from_url(url)?.open().await?)),
         #[cfg(feature = "sqlite")]
         "sqlite" => Ok(Arc::new(crate::sqlite::SqliteConfig::from_url(url)?.open().await?)),
         scheme if SCHEMES.contains(&scheme) => Err(not_compiled_in(scheme)),
@@ -57,22 +62,37 @@ mod tests {
             assert_eq!(refused(url).await.kind(), ErrorKind::InvalidArgument, "{url}");
         }
         let message = refused("oracle:x").await.to_string();
-        assert!(message.contains("inmem:, sqlite:"), "{message}");
+        assert!(message.contains("inmem:, redb:, sqlite:"), "{message}");
     }
 
-    #[cfg(not(feature = "sqlite"))]
     #[tokio::test]
     async fn a_backend_that_is_not_compiled_in_names_its_feature() {
-        let error = refused("sqlite:agent.db").await;
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("enable the feature `sqlite`"), "{error}");
+        for (scheme, is_in) in [
+            ("inmem", cfg!(feature = "inmem")),
+            ("redb", cfg!(feature = "redb")),
+            ("sqlite", cfg!(feature = "sqlite")),
+        ] {
+            if is_in {
+                continue;
+            }
+            let error = refused(&format!("{scheme}:agent")).await;
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            let message = error.to_string();
+            assert!(message.contains(&format!("enable the feature `{scheme}`")), "{message}");
+        }
     }
 
-    #[cfg(all(feature = "inmem", feature = "sqlite"))]
+    #[cfg(all(feature = "inmem", feature = "redb", feature = "sqlite"))]
     #[tokio::test]
     async fn a_scheme_opens_its_backend() {
-        for (url, name) in [("inmem:", "inmem"), ("INMEM:", "inmem"), ("sqlite::memory:", "sqlite")]
-        {
+        let folder = tempfile::tempdir().unwrap();
+        let redb = format!("redb:{}", folder.path().join("agent.redb").display());
+        for (url, name) in [
+            ("inmem:", "inmem"),
+            ("INMEM:", "inmem"),
+            (&redb, "redb"),
+            ("sqlite::memory:", "sqlite"),
+        ] {
             assert_eq!(open(url).await.unwrap().info().name, name);
         }
         assert_eq!(refused("inmem:?a=b").await.kind(), ErrorKind::InvalidArgument);

@@ -5,7 +5,7 @@ use std::{
 };
 
 use memkeep_core::{
-    Clock, Error, Result, StoreUrl,
+    Clock, Result, StoreUrl,
     embedded::{Embedded, EmbeddedOptions},
 };
 
@@ -64,10 +64,11 @@ impl SqliteConfig {
             match name {
                 "synchronous" => config.synchronous = value.parse()?,
                 "busy_timeout_ms" => {
-                    config.busy_timeout = Duration::from_millis(parse(name, value)?);
+                    config.busy_timeout =
+                        Duration::from_millis(StoreUrl::parse_parameter(name, value)?);
                 }
-                "readers" => config.readers = parse(name, value)?,
-                "read_only" => config.read_only = parse(name, value)?,
+                "readers" => config.readers = StoreUrl::parse_parameter(name, value)?,
+                "read_only" => config.read_only = StoreUrl::parse_parameter(name, value)?,
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -137,9 +138,4 @@ impl SqliteConfig {
         })
         .await
     }
-}
-
-fn parse<T: std::str::FromStr>(name: &str, value: &str) -> Result<T> {
-    let message = "the value is not of the kind that this parameter takes";
-    value.parse().map_err(|_| Error::invalid(name, message))
 }

@@ -10,15 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memkeep_core::{Error, ErrorKind, Result};
+use memkeep_core::{
+    Error, ErrorKind, Result,
+    embedded::file::{self, Identity, with_suffix},
+};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, config::DbConfig, ffi};
 
-use crate::{
-    SqliteConfig, Synchronous,
-    error::{failed, file_failed},
-    place::{Identity, Place, identity, resolve, with_suffix},
-    schema,
-};
+use crate::{SqliteConfig, Synchronous, error::failed, place::Place, schema};
 
 /// How many statements a connection keeps prepared: more than there are.
 const STATEMENTS: usize = 256;
@@ -53,12 +51,8 @@ pub(crate) enum Access {
 impl Connector {
     /// Opens the store and brings it to this program's version. The connection is the writer's.
     pub(crate) fn open(config: &SqliteConfig) -> Result<(Self, Connection)> {
-        let absolute = |path| {
-            std::path::absolute(path)
-                .map_err(|e| Error::invalid("path", "not a path of a file").caused_by(e))
-        };
         let mut connector = Self {
-            path: config.path.as_ref().map(absolute).transpose()?,
+            path: config.path.as_deref().map(file::absolute).transpose()?,
             place: None,
             synchronous: config.synchronous,
             busy_timeout: config.busy_timeout.min(LONGEST_WAIT),
@@ -96,17 +90,7 @@ impl Connector {
             schema::migrate(&mut connection, schema::MIGRATIONS)?;
             return Ok(connection);
         };
-        if named.is_dir() {
-            return Err(Error::new(ErrorKind::Corrupt, "the path is that of a folder"));
-        }
-        if self.access == Access::ReadWrite
-            && let Some(folder) = named.parent()
-        {
-            fs::create_dir_all(folder).map_err(|e| file_failed(e, folder))?;
-        } else if !named.exists() {
-            return Err(Error::new(ErrorKind::NotFound, "there is no such file"));
-        }
-        let path = resolve(named);
+        let path = file::approach(&named, self.access == Access::ReadWrite)?;
         self.path = Some(path.clone());
         match self.open_file(&path) {
             Err(error) if is_refused(&error) && self.becomes_immutable(&path, &error)? => {
@@ -158,10 +142,10 @@ impl Connector {
     /// A connection that has read nothing yet, and the identity of its file.
     fn connect_to_one(&self, path: &Path) -> Result<(Connection, Identity)> {
         loop {
-            let before = identity(path)?;
+            let before = Identity::at(path)?;
             let connection = self.connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
             // If it was replaced meanwhile, it is not known which of the two was opened.
-            match identity(path)? {
+            match Identity::at(path)? {
                 Some(file) if before.is_none_or(|before| before == file) => {
                     return Ok((connection, file));
                 }
@@ -196,7 +180,7 @@ impl Connector {
     fn becomes_immutable(&mut self, path: &Path, refused: &Error) -> Result<bool> {
         let Err(error) = try_to_write_beside(path) else { return Ok(false) };
         if !path.exists() {
-            return Err(file_failed(error, path));
+            return Err(file::failed(error, path));
         }
         if has_log(path) || has_journal(path) {
             let message = "the folder cannot be written, and the store's log must be read with it";

@@ -1,7 +1,5 @@
 //! SQLite's errors as memkeep's.
 
-use std::{io, path::Path};
-
 use memkeep_core::{Error, ErrorKind};
 use rusqlite::{ErrorCode, ffi};
 
@@ -63,20 +61,6 @@ fn meaning(error: ffi::Error) -> (ErrorKind, &'static str) {
         }
         _ => (ErrorKind::Unexpected, "SQLite failed"),
     }
-}
-
-/// What an error of the file system about `path` means to a caller.
-pub(crate) fn file_failed(error: io::Error, path: &Path) -> Error {
-    let (kind, message) = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            (ErrorKind::StorageFull, "no room is left")
-        }
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            (ErrorKind::ReadOnly, "it may not be written there")
-        }
-        _ => (ErrorKind::Unavailable, "the path cannot be used"),
-    };
-    Error::new(kind, message).with("path", path.display()).caused_by(error)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 use etcetera::BaseStrategy;
 use memkeep::{
     Batch, Cursor, Error, ErrorKind, MemoryBackend, Op, Outcome, Page, Receipt, Result, Scope,
-    StoreUrl, Workspace, sqlite::SqliteConfig,
+    StoreUrl, Workspace, redb::RedbConfig, sqlite::SqliteConfig,
 };
 
 use crate::{
@@ -144,10 +144,11 @@ fn default_store() -> Result<String> {
 /// The file of the store that a URL names.
 fn file(url: &str) -> Result<Option<PathBuf>> {
     let url: StoreUrl = url.parse()?;
-    if url.scheme() != "sqlite" {
-        return Ok(None);
-    }
-    let path = SqliteConfig::from_url(&url)?.path;
+    let path = match url.scheme() {
+        "sqlite" => SqliteConfig::from_url(&url)?.path,
+        "redb" => Some(RedbConfig::from_url(&url)?.path),
+        _ => None,
+    };
     // An empty path is no path: opening says so.
     let path = path.filter(|path| !path.as_os_str().is_empty());
     path.map(parse::path).transpose().map_err(|message| Error::invalid("store", message))

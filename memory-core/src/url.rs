@@ -50,6 +50,14 @@ impl StoreUrl {
         self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// The value of the parameter `name` as what the backend takes.
+    ///
+    /// Errors: `InvalidArgument` if it cannot be read so.
+    pub fn parse_parameter<T: FromStr>(name: &str, value: &str) -> Result<T> {
+        let message = "the value is not of the kind that this parameter takes";
+        value.parse().map_err(|_| Error::invalid(name, message))
+    }
+
     /// `InvalidArgument`: the parameter `name` is not known to the backend.
     pub fn unknown_parameter(&self, name: &str) -> Error {
         Error::invalid("url", format_args!("{} takes no parameter `{name}`", self.scheme))

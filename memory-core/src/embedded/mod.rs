@@ -5,6 +5,8 @@
 //! An engine implements three blocking traits ([`Engine`], [`View`], [`Writer`]) and knows neither
 //! rules nor async; [`Embedded`] makes a [`MemoryBackend`](crate::MemoryBackend) of it.
 
+pub mod file;
+
 mod backend;
 mod engine;
 mod group;
