@@ -55,6 +55,8 @@ macro_rules! __memkeep_clauses {
                 "U+0000 in a first prompt is a character like any other.";
             sessions fresh session_prompt_05 "SESSION-PROMPT-05" sessions::first_prompt_only_in_reads
                 "The first prompt is in reads of sessions, not in outcomes and scanned records.";
+            sessions fresh session_prompt_06 "SESSION-PROMPT-06" sessions::first_prompt_follows_restoring
+                "A turn that is restored before the first user turn is the first prompt.";
             sessions fresh session_list_01 "SESSION-LIST-01" sessions::listed_by_start
                 "Sessions by started_at come newest first, ties by insertion, of one workspace or all.";
             sessions fresh session_list_02 "SESSION-LIST-02" sessions::listed_by_activity
@@ -149,6 +151,14 @@ macro_rules! __memkeep_clauses {
                 "A page of scanned episodes holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
             reflective fresh page_limit_13 "PAGE-LIMIT-13" paging::scanned_notes_limits
                 "A page of scanned notes holds limit rows: none for 0, all for usize::MAX, and a cursor only if rows are left.";
+            sessions fresh page_time_01 "PAGE-TIME-01" paging::started_times
+                "Sessions by started_at are in the order of time from the year 0 to 9999, page by page.";
+            sessions fresh page_time_02 "PAGE-TIME-02" paging::active_times
+                "Sessions by last_active are in the order of time from the year 0 to 9999, page by page.";
+            episodic fresh page_time_03 "PAGE-TIME-03" paging::episodes_times
+                "Episodes are in the order of time from the year 0 to 9999, page by page.";
+            reflective fresh page_time_04 "PAGE-TIME-04" paging::notes_times
+                "Notes are in the order of time from the year 0 to 9999, page by page.";
             sessions reopen page_reopen_01 "PAGE-REOPEN-01" paging::sessions_reopened
                 "A cursor of sessions, turns and steps goes on where it stood after reopening.";
             episodic reopen page_reopen_02 "PAGE-REOPEN-02" paging::episodes_reopened
@@ -319,6 +329,16 @@ macro_rules! __memkeep_clauses {
                 "Finding an empty text is InvalidArgument.";
             sessions fresh find_text_10 "FIND-TEXT-10" find::long_texts
                 "Find takes texts of any length.";
+            sessions fresh filter_turn_01 "FILTER-TURN-01" filters::turns_found
+                "Find of every combination of workspace, role and limit gives what passes all of them.";
+            sessions fresh filter_turn_02 "FILTER-TURN-02" filters::turns_recalled
+                "Recall of turns under every combination of its filters gives what passes all of them.";
+            episodic fresh filter_episode_01 "FILTER-EPISODE-01" filters::episodes_recalled
+                "Recall of episodes under every combination of its filters gives what passes all of them.";
+            episodic fresh filter_episode_02 "FILTER-EPISODE-02" filters::episodes_listed
+                "A listing of episodes of every combination of workspace, open or not and limit gives what passes all of them.";
+            reflective fresh filter_note_01 "FILTER-NOTE-01" filters::notes_recalled
+                "Recall of notes under every combination of its filters gives what passes all of them.";
             any fresh model_program_01 "MODEL-PROGRAM-01" programs::of_commits_and_reads
                 "Any program of commits and reads, refused ones and retries included, gives the answers of the reference model.";
             any reopen model_program_02 "MODEL-PROGRAM-02" programs::with_reopening
@@ -441,6 +461,10 @@ macro_rules! __memkeep_clauses {
                 "Times of the years 0 to 9999 come back to the microsecond.";
             any fresh fidelity_size_01 "FIDELITY-SIZE-01" fidelity::sizes
                 "Texts of 2 MB come back whole.";
+            sessions fresh fidelity_empty_01 "FIDELITY-EMPTY-01" fidelity::empty_is_not_absent
+                "An empty text is not an absent one, nor the other way round, in any field of sessions and turns.";
+            sessions reopen fidelity_empty_02 "FIDELITY-EMPTY-02" fidelity::empty_is_not_absent_after_reopening
+                "An empty text is not an absent one, nor the other way round, after reopening.";
             any fresh hostile_text_01 "HOSTILE-TEXT-01" hostile::everywhere
                 "Any text comes back byte for byte from every place that takes it.";
             reflective fresh hostile_key_01 "HOSTILE-KEY-01" hostile::idempotency_keys
@@ -461,6 +485,8 @@ macro_rules! __memkeep_clauses {
                 "Statistics count the sessions, turns and steps that there are, after every kind of deletion.";
             reflective fresh stats_count_03 "STATS-COUNT-03" upkeep::reflective_counted
                 "Statistics count the notes, state entries and audit records that there are, after every kind of deletion.";
+            any fresh stats_bytes_01 "STATS-BYTES-01" upkeep::bytes_are_the_stores
+                "Statistics of a workspace tell no bytes, and of one without records nothing.";
             any fresh compact_keep_01 "COMPACT-KEEP-01" upkeep::compacted
                 "After compact all records are there, in their order.";
             episodic fresh compact_keep_02 "COMPACT-KEEP-02" upkeep::order_after_compact

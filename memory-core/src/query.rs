@@ -69,7 +69,8 @@ query! {
     ///
     /// Pages hold under change (`PAGE-CHANGE-06`, `PAGE-CHANGE-07`), also those of one workspace
     /// (`PAGE-SCOPE-03`, `PAGE-SCOPE-04`), and after reopening (`PAGE-REOPEN-02`). Limits:
-    /// `PAGE-LIMIT-06`. A cursor of another listing is refused (`PAGE-CURSOR-02`).
+    /// `PAGE-LIMIT-06`. Times: `PAGE-TIME-03`. Filters hold together (`FILTER-EPISODE-02`). A cursor of
+    /// another listing is refused (`PAGE-CURSOR-02`).
     ListEpisodes {
         ---
         /// What is seen.
@@ -87,7 +88,7 @@ query! {
     /// Notes by `created_at`, then insertion.
     ///
     /// Pages hold under change (`PAGE-CHANGE-08`), also those of one workspace (`PAGE-SCOPE-05`).
-    /// Limits: `PAGE-LIMIT-07`.
+    /// Limits: `PAGE-LIMIT-07`. Times: `PAGE-TIME-04`.
     ListNotes {
         ---
         /// What is seen.
@@ -115,7 +116,7 @@ query! {
     ///
     /// Pages hold under change (`PAGE-CHANGE-01`, `PAGE-CHANGE-02`), also those of one workspace
     /// (`PAGE-SCOPE-01`, `PAGE-SCOPE-02`), and after reopening (`PAGE-REOPEN-01`). Limits:
-    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`. A cursor of another listing is refused
+    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`. Times: `PAGE-TIME-01`, `PAGE-TIME-02`. A cursor of another listing is refused
     /// (`PAGE-CURSOR-01`).
     ListSessions {
         ---
@@ -209,7 +210,8 @@ query! {
     ///   (`FIND-TEXT-10`), U+0000 being a character (`FIND-TEXT-04`); any text (`HOSTILE-FIND-01`).
     /// - Case is folded, accents are not (`FIND-TEXT-03`).
     /// - Newest first, ties by insertion (`FIND-TEXT-05`), at most `limit` (`FIND-TEXT-06`) of the role
-    ///   (`FIND-TEXT-07`); what is there now (`FIND-TEXT-08`).
+    ///   (`FIND-TEXT-07`) and in the scope, all together (`FILTER-TURN-01`); what is there now
+    ///   (`FIND-TEXT-08`).
     /// - An empty text is `InvalidArgument` (`FIND-TEXT-09`).
     FindTurns {
         /// What is sought.
@@ -238,7 +240,8 @@ query! {
     /// - Other workspaces change no score (`RECALL-EPISODE-05`, `RECALL-TURN-05`, `RECALL-NOTE-05`), and
     ///   filters neither (`RECALL-EPISODE-06`, `RECALL-TURN-06`, `RECALL-NOTE-06`). Filters apply before
     ///   `k` (`RECALL-EPISODE-07`, `RECALL-TURN-07`, `RECALL-NOTE-07`); a tag is a name
-    ///   (`RECALL-TURN-08`).
+    ///   (`RECALL-TURN-08`). Each holds beside all others (`FILTER-EPISODE-01`, `FILTER-TURN-02`,
+    ///   `FILTER-NOTE-01`).
     /// - Any text is a question; nothing in it is syntax (`ASK-EPISODE-01`, `ASK-TURN-01`,
     ///   `ASK-NOTE-01`, `HOSTILE-QUERY-01`, `HOSTILE-QUERY-02`, `HOSTILE-QUERY-03`). Without a known word nothing answers (`ASK-EPISODE-02`, `ASK-TURN-02`,
     ///   `ASK-NOTE-02`); one is enough (`ASK-EPISODE-04`, `ASK-TURN-04`, `ASK-NOTE-04`).

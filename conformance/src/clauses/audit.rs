@@ -220,7 +220,7 @@ pub(crate) async fn forgotten(case: &mut Case) -> Verdict {
 
 pub(crate) async fn listing(case: &mut Case) -> Verdict {
     let store = case.reflective()?;
-    let workspaces = ["b", "", "a\0", "a", "B"];
+    let workspaces = ["b", "", "\u{10000}", "a\0", "a", "\u{fffd}", "B"];
     for n in 0..12 {
         for workspace in workspaces {
             let at = Case::at(-n);
@@ -235,7 +235,7 @@ pub(crate) async fn listing(case: &mut Case) -> Verdict {
         must_equal!(one, right, "the log of one workspace in pages of {limit}");
         let all = in_pages!(store.audit_log(ListAudit::new()), limit);
         let all: Vec<(&str, u64)> = all.iter().map(|r| (r.workspace.as_str(), r.seq)).collect();
-        let sorted = ["", "B", "a", "a\0", "b"];
+        let sorted = ["", "B", "a", "a\0", "b", "\u{fffd}", "\u{10000}"];
         let right: Vec<(&str, u64)> =
             sorted.iter().flat_map(|w| seqs.iter().map(|seq| (*w, *seq))).collect();
         must_equal!(all, right, "the log of all workspaces in pages of {limit}");
@@ -245,6 +245,6 @@ pub(crate) async fn listing(case: &mut Case) -> Verdict {
     let scan = Scan::new(RecordKind::Audit).scope(Scope::All);
     let scanned = case.backend().scan(&scan).await?.items;
     let scanned: Vec<&str> = scanned.iter().map(|r| r.workspace().as_str()).collect();
-    must_equal!(scanned[..10], [workspaces, workspaces].concat(), "a scan's first workspaces");
+    must_equal!(scanned[..14], [workspaces, workspaces].concat(), "a scan's first workspaces");
     Ok(())
 }

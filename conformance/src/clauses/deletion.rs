@@ -82,6 +82,11 @@ async fn nothing_is_found(case: &Case) -> Verdict {
 async fn delete(case: &Case) -> Verdict {
     furnish(case, "gone").await?;
     furnish(case, "kept").await?;
+    // What is counted before is not what is counted after.
+    let store = case.sessions()?;
+    must_equal!(store.workspaces().await?.len(), 2, "the workspaces before");
+    must_equal!(store.stats(&Scope::All).await?.counts.total(), 8, "what is counted before");
+    must_equal!(store.stats(&Scope::from("gone")).await?.counts.total(), 4, "of it");
     let deleted = case.sessions()?.delete_session(&"gone".into()).await?;
     let counts = Counts { sessions: 1, turns: 2, steps: 1, ..Counts::default() };
     must_equal!((deleted.existed, deleted.counts), (true, counts), "what was deleted");

@@ -79,6 +79,9 @@ pub(crate) async fn revise(case: &mut Case) -> Verdict {
     episode.summary = String::new();
     let revised = store.revise_episode(EpisodeRevision::new("e").summary("")).await?;
     must_equal!(revised, episode, "the episode with an empty summary");
+    episode.problem = String::new();
+    let revised = store.revise_episode(EpisodeRevision::new("e").problem("")).await?;
+    must_equal!(revised, episode, "the episode with an empty problem");
     episode.metadata = Metadata::new();
     let revised = store.revise_episode(EpisodeRevision::new("e").metadata(Metadata::new())).await?;
     must_equal!(revised, episode, "the episode without metadata");

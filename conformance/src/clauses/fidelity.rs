@@ -1,10 +1,15 @@
 //! Fidelity: what goes in comes out, in every field of every kind of record.
 
-use memkeep_core::{Json, Timestamp};
+use std::collections::BTreeMap;
+
+use memkeep_core::{
+    FindTurns, Json, ListSessions, ListTurns, NewSession, NewTurn, RecallQuery, Record, RecordKind,
+    Scan, Scope, Session, Timestamp, Turn,
+};
 use serde_json::json;
 
 use super::sample::{Sample, read_all};
-use crate::{Case, Verdict};
+use crate::{Case, Failure, Verdict, failure::must_equal};
 
 async fn round_trip(case: &Case, samples: Vec<Sample>) -> Verdict {
     for sample in &samples {
@@ -47,6 +52,89 @@ pub(crate) async fn reopening(case: &mut Case) -> Verdict {
     }
     case.reopen().await?;
     read_all(case, &samples).await
+}
+
+/// A session and its two turns, in which every text that may be absent is `text`.
+async fn optional(case: &Case, id: &str, text: Option<String>) -> Result<Vec<Record>, Failure> {
+    let store = case.sessions()?;
+    let mut new = NewSession::new().id(id);
+    (new.model, new.mode) = (text.clone(), text.clone());
+    store.start_session(new).await?;
+    let mut turn = NewTurn::new(id, "user", "zebra").id(id);
+    let tags = BTreeMap::from(["", "tag"].map(|name| (name.to_owned(), text.clone())));
+    (turn.model, turn.embedding_id) = (text.clone(), text.clone());
+    turn.tags = Some(tags.clone());
+    let turn = store.record_turn(turn).await?;
+    // The same, come to by changes from the opposite.
+    let opposite = if text.is_none() { Some(String::new()) } else { None };
+    let mut changed = NewTurn::new(id, "user", "zebra").id(format!("{id} changed"));
+    changed.embedding_id.clone_from(&opposite);
+    let changed = store.record_turn(changed).await?;
+    for value in [opposite.clone(), text.clone()] {
+        store.tag_turn(&changed.id, "", value.clone()).await?;
+        store.tag_turn(&changed.id, "tag", value.clone()).await?;
+        store.set_embedding(&changed.id, value).await?;
+    }
+    store.set_summary(&id.into(), opposite).await?;
+    let session = store.set_summary(&id.into(), text.clone()).await?;
+    let session = Session {
+        model: text.clone(),
+        mode: text.clone(),
+        summary: text.clone(),
+        first_prompt: Some("zebra".to_owned()),
+        ..session
+    };
+    let turn = Turn { model: text.clone(), embedding_id: text.clone(), tags: tags.clone(), ..turn };
+    let changed = Turn { embedding_id: text, tags, ..changed };
+    Ok(vec![Record::Session(session), Record::Turn(turn), Record::Turn(changed)])
+}
+
+/// Every read gives these sessions and turns.
+async fn optional_read(case: &Case, written: &[Record]) -> Verdict {
+    let store = case.sessions()?;
+    let mut turns = Vec::new();
+    for record in written {
+        let read = match record {
+            Record::Session(r) => store.session(&Scope::All, &r.id).await?.map(Record::Session),
+            Record::Turn(r) => {
+                turns.push(record);
+                store.turn(&Scope::All, &r.id).await?.map(Record::Turn)
+            }
+            _ => None,
+        };
+        must_equal!(read.as_ref(), Some(record), "the record by its id");
+    }
+    let mut listed = Vec::new();
+    for session in store.sessions(&ListSessions::new()).await?.items {
+        let turns = store.turns(&ListTurns::new(&session.id)).await?.items;
+        listed.push(Record::Session(session));
+        listed.extend(turns.into_iter().map(Record::Turn));
+    }
+    must_equal!(listed, written, "the records in lists");
+    let found = store.find_turns(&FindTurns::new("zebra")).await?;
+    let found: Vec<Record> = found.into_iter().map(Record::Turn).collect();
+    must_equal!(found.iter().collect::<Vec<_>>(), turns, "the turns found");
+    let recalled = store.recall_turns(&RecallQuery::new("zebra").k(99_usize)).await?;
+    let mut recalled: Vec<Record> =
+        recalled.into_iter().map(|hit| Record::Turn(hit.record)).collect();
+    recalled.sort_by_key(|record| turns.iter().position(|turn| turn.id() == record.id()));
+    must_equal!(recalled.iter().collect::<Vec<_>>(), turns, "the turns recalled");
+    let scanned = store.scan(&Scan::new(RecordKind::Turn)).await?.items;
+    must_equal!(scanned.iter().collect::<Vec<_>>(), turns, "the turns scanned");
+    Ok(())
+}
+
+pub(crate) async fn empty_is_not_absent(case: &mut Case) -> Verdict {
+    let mut written = optional(case, "empty", Some(String::new())).await?;
+    written.extend(optional(case, "absent", None).await?);
+    optional_read(case, &written).await
+}
+
+pub(crate) async fn empty_is_not_absent_after_reopening(case: &mut Case) -> Verdict {
+    let mut written = optional(case, "empty", Some(String::new())).await?;
+    written.extend(optional(case, "absent", None).await?);
+    case.reopen().await?;
+    optional_read(case, &written).await
 }
 
 fn with_numbers(seed: u64) -> Vec<Sample> {

@@ -1,6 +1,6 @@
 //! Find: a literal text, case-folded.
 
-use memkeep_core::{FindTurns, NewSession, NewTurn, Op};
+use memkeep_core::{FindTurns, NewSession, NewTurn, Op, Timestamp};
 
 use crate::{
     Case, Failure, Verdict,
@@ -133,7 +133,15 @@ const IN_TIME: [&str; 6] = ["x newest", "x tie 1", "x tie 2", "x tie 3", "x olde
 
 pub(crate) async fn newest_first(case: &mut Case) -> Verdict {
     in_time(case).await?;
-    finds(case, &[("x", &IN_TIME)]).await
+    finds(case, &[("x", &IN_TIME)]).await?;
+    // 1970 is no beginning.
+    let mut expected = IN_TIME.to_vec();
+    for (text, at) in [("x of 1969", -1), ("x of the year 0", Timestamp::MIN.as_micros())] {
+        let at = Timestamp::from_micros(at).unwrap_or_default();
+        case.sessions()?.record_turn(NewTurn::new("s", "user", text).created_at(at)).await?;
+        expected.push(text);
+    }
+    finds(case, &[("x", &expected)]).await
 }
 
 pub(crate) async fn at_most_limit(case: &mut Case) -> Verdict {

@@ -83,7 +83,7 @@ impl Listing {
                         backend.commit_one(op).await?;
                     }
                     SessionOrder::Active => {
-                        let new = new.started_at(Case::at(-1_000_000));
+                        let new = new.started_at(at.min(Case::at(-1_000_000)));
                         let turn = NewTurn::new(&id[..], "user", "text").created_at(at);
                         backend
                             .commit([Op::StartSession(new), turn.into()].into_iter().collect())

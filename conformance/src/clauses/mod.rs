@@ -13,6 +13,7 @@ pub(crate) mod errors;
 pub(crate) mod faults;
 pub(crate) mod feed;
 pub(crate) mod fidelity;
+pub(crate) mod filters;
 pub(crate) mod find;
 pub(crate) mod forgetting;
 pub(crate) mod hostile;

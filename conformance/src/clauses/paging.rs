@@ -1,6 +1,6 @@
 //! Paging: what comes and goes between the pages of a listing, limits.
 
-use memkeep_core::{Cursor, Page, RecordKind, Scope, SessionOrder};
+use memkeep_core::{Cursor, Page, RecordKind, Scope, SessionOrder, Timestamp};
 
 use super::listing::{Listing, Row};
 use crate::{Case, Failure, Verdict, failure::must_equal};
@@ -146,6 +146,45 @@ async fn limits(case: &Case, listing: Listing, scope: Scope) -> Verdict {
     Ok(())
 }
 
+/// Rows of times at which a number without a sign, of too few bits or of whole seconds goes wrong.
+async fn of_all_times(case: &Case, listing: Listing) -> Verdict {
+    const SECOND: i64 = 1_000_000;
+    let times = [
+        0,
+        -1,
+        Timestamp::MAX.as_micros(),
+        -SECOND - 1,
+        i64::from(u32::MAX) * SECOND,
+        Timestamp::MIN.as_micros(),
+        1,
+        -1,
+        -SECOND,
+        i64::from(i32::MAX) * SECOND + 1,
+        i64::from(i32::MIN) * SECOND,
+        Timestamp::MIN.as_micros() + 1,
+        Timestamp::MAX.as_micros() - 1,
+        Timestamp::MIN.as_micros(),
+    ];
+    let mut rows = Rows::new(case, listing, &Scope::All, 0).await?;
+    for time in times {
+        rows.insert(case, time - Case::at(0).as_micros()).await?;
+    }
+    let all = ids(&rows.held);
+    for limit in [1, 3, usize::MAX] {
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = rows.page(case, limit, cursor.as_ref()).await?;
+            seen.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() || seen.len() > all.len() {
+                break;
+            }
+        }
+        must_equal!(seen, all, "{listing:?} in pages of {limit}");
+    }
+    Ok(())
+}
+
 async fn after_reopening(case: &mut Case, listings: &[Listing]) -> Verdict {
     for listing in listings {
         let rows = Rows::new(case, *listing, &Scope::All, 9).await?;
@@ -224,6 +263,11 @@ clauses! {
     scanned_turns_limits = limits(scan(RecordKind::Turn), Scope::All);
     scanned_episodes_limits = limits(scan(RecordKind::Episode), Scope::All);
     scanned_notes_limits = limits(scan(RecordKind::Note), Scope::All);
+
+    started_times = of_all_times(STARTED);
+    active_times = of_all_times(ACTIVE);
+    episodes_times = of_all_times(EPISODES);
+    notes_times = of_all_times(Listing::Notes);
 
     sessions_reopened = after_reopening(&[STARTED, TURNS, scan(RecordKind::Step)]);
     episodes_reopened = after_reopening(&[EPISODES]);

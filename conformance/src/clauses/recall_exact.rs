@@ -354,14 +354,17 @@ async fn ids(
 }
 
 async fn ties(case: &mut Case, kind: RecordKind) -> Verdict {
-    for (id, time) in [("a", 5), ("b", 9), ("c", 5), ("d", 1), ("e", 9)] {
+    let since_1970 = Case::at(0).as_micros();
+    let (of_1969, first) = (-1 - since_1970, Timestamp::MIN.as_micros() - since_1970);
+    let times = [("a", 5), ("f", of_1969), ("b", 9), ("c", 5), ("g", first), ("d", 1), ("e", 9)];
+    for (id, time) in times {
         put(case, kind, ("default", time), id, "cache eviction").await?;
     }
-    let order = ["b", "e", "a", "c", "d"];
+    let order = ["b", "e", "a", "c", "d", "f", "g"];
     for scorer in SCORERS {
-        for k in [0, 1, 2, 4, 5, 6, usize::MAX] {
+        for k in [0, 1, 2, 4, 6, 7, 8, usize::MAX] {
             let query = RecallQuery::new("cache").scorer(scorer).k(k);
-            must_equal!(ids(case, kind, &query).await?, order[..k.min(5)], "{query:?}");
+            must_equal!(ids(case, kind, &query).await?, order[..k.min(7)], "{query:?}");
         }
     }
     let default = RecallQuery::new("cache");

@@ -10,12 +10,12 @@ use serde_json::json;
 
 use crate::{
     Case, Verdict,
-    failure::{must_equal, must_refuse},
+    failure::{must, must_equal, must_refuse},
 };
 
 /// Names that a prefix, a pattern, a case-insensitive comparison, a C string or a normalisation
-/// would take for each other.
-const SIBLINGS: [&str; 13] = [
+/// would take for each other, or sort otherwise than their bytes.
+const SIBLINGS: [&str; 15] = [
     "acme",
     "acme-corp",
     "acme\0",
@@ -29,6 +29,9 @@ const SIBLINGS: [&str; 13] = [
     "acm%",
     "caf\u{e9}",
     "cafe\u{301}",
+    // In UTF-16 the second comes first.
+    "\u{fffd}",
+    "\u{10000}",
 ];
 
 fn id(workspace: &str, what: &str) -> String {
@@ -306,11 +309,18 @@ pub(crate) async fn emptied_workspaces(case: &mut Case) -> Verdict {
     must_equal!(case.backend().workspaces().await?, [], "the workspaces of an empty store");
     sessions(case).await?;
     let store = case.sessions()?;
+    // What was told before is not told again.
+    must_equal!(store.workspaces().await?.len(), SIBLINGS.len(), "the workspaces");
+    for scope in SIBLINGS.map(Scope::from).iter().chain([&Scope::All]) {
+        must!(store.stats(scope).await?.counts.total() > 0, "{scope:?} holds something");
+    }
     for workspace in SIBLINGS {
         store.delete_session(&id(workspace, "s").into()).await?;
     }
     must_equal!(store.workspaces().await?, [], "the workspaces after everything was deleted");
-    must_equal!(store.stats(&Scope::All).await?.counts, Counts::default(), "what is left");
+    for scope in SIBLINGS.map(Scope::from).iter().chain([&Scope::All]) {
+        must_equal!(store.stats(scope).await?.counts, Counts::default(), "what {scope:?} holds");
+    }
     Ok(())
 }
 

@@ -157,6 +157,29 @@ pub(crate) async fn first_prompt_follows_deletions(case: &mut Case) -> Verdict {
     Ok(())
 }
 
+pub(crate) async fn first_prompt_follows_restoring(case: &mut Case) -> Verdict {
+    let store = case.sessions()?;
+    store.start_session(NewSession::new().id("s")).await?;
+    let mut turns = Vec::new();
+    for (role, id) in [("tool", "a"), ("user", "b"), ("user", "c"), ("user", "d")] {
+        turns.push(store.record_turn(NewTurn::new("s", role, id).id(id)).await?);
+    }
+    for id in ["a", "b", "c"] {
+        store.delete_turn(&id.into()).await?;
+    }
+    must_equal!(prompt(case).await?.as_deref(), Some("d"), "the prompt of the turn that is left");
+    for (at, right) in [(2, "c"), (0, "c"), (1, "b")] {
+        store.commit_one(Record::Turn(turns[at].clone()).into()).await?;
+        let index = turns[at].index;
+        must_equal!(
+            prompt(case).await?.as_deref(),
+            Some(right),
+            "the prompt after {index} is back"
+        );
+    }
+    Ok(())
+}
+
 pub(crate) async fn first_prompt_with_nul(case: &mut Case) -> Verdict {
     let store = case.sessions()?;
     for content in ["a\0b", "\0", "\0\0\u{1}end", "before\0"] {

@@ -327,7 +327,7 @@ pub(crate) async fn order_is_bytewise(case: &mut Case) -> Verdict {
         "😬",
         "\u{10ffff}",
     ];
-    let workspaces = ["", "A", "a", "a\0", "b"];
+    let workspaces = ["", "A", "a", "a\0", "b", "\u{fffd}", "\u{10000}"];
     for workspace in workspaces.iter().rev() {
         // Neither in order nor in reverse.
         let shuffled = (0..sorted.len()).map(|n| sorted[n * 10 % sorted.len()]);

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use memkeep_core::{
     Batch, Counts, DeleteState, EpisodeRevision, ErrorKind, ListEpisodes, ListTurns, NewAudit,
     NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, Prune, PutState, Record, Scan, Scope,
-    Workspace, WorkspaceCounts,
+    Stats, Workspace, WorkspaceCounts,
 };
 use serde_json::json;
 
-use super::sample::{Sample, kinds, read_all};
+use super::{
+    bundle::bundle,
+    sample::{Sample, kinds, read_all},
+};
 use crate::{
     Case, Part, Verdict,
     failure::{must_equal, must_refuse},
@@ -80,6 +83,7 @@ pub(crate) async fn episodes_counted(case: &mut Case) -> Verdict {
     must_refuse!(case.backend().commit(refused).await, NotFound, "a batch");
     counted(case, part, 11).await?;
     case.episodic()?.set_episode_open(&"acme1".into(), false).await?;
+    counted(case, part, 11).await?;
     case.set_clock(Case::at(9));
     case.backend().prune(&Prune::new(case.now())).await?;
     counted(case, part, 10).await?;
@@ -155,6 +159,20 @@ pub(crate) async fn reflective_counted(case: &mut Case) -> Verdict {
     leaves(case, part, 25, only(DeleteState::new("k").workspace("nowhere").into())).await?;
     leaves(case, part, 18, vec![forget("acme")]).await?;
     leaves(case, part, 1, vec![forget("acme-corp"), NewNote::new("").into(), forget("")]).await
+}
+
+pub(crate) async fn bytes_are_the_stores(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    store.backend.commit(bundle(&store, "x")).await?;
+    let all = store.backend.stats(&Scope::All).await?;
+    let of_it = store.backend.stats(&Scope::from("default")).await?;
+    must_equal!(of_it, Stats { bytes: None, ..all }, "the statistics of the one workspace");
+    let nothing = Stats { counts: Counts::default(), bytes: None };
+    for unknown in ["", "defaul", "unknown"] {
+        let told = store.backend.stats(&Scope::from(unknown)).await?;
+        must_equal!(told, nothing, "the statistics of an unknown workspace");
+    }
+    Ok(())
 }
 
 /// Compacts, where the backend can.

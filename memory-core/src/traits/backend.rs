@@ -47,7 +47,8 @@ use crate::{
 /// - What goes in comes out, in every field of every record (`FIDELITY-FIELD-01`), also after
 ///   reopening (`FIDELITY-FIELD-02`): numbers (`FIDELITY-NUMBER-01`), JSON of any shape
 ///   (`FIDELITY-JSON-01`), times (`FIDELITY-TIME-01`), long texts (`FIDELITY-SIZE-01`), and any text
-///   byte for byte (`HOSTILE-TEXT-01`, `HOSTILE-KEY-01`).
+///   byte for byte (`HOSTILE-TEXT-01`, `HOSTILE-KEY-01`). An empty text is not an absent one
+///   (`FIDELITY-EMPTY-01`, `FIDELITY-EMPTY-02`).
 /// - Nothing is swallowed: a row that cannot be decoded is `Corrupt` with its table and row, never a
 ///   shorter list.
 /// - Any program of calls is answered as a plain model of these rules answers it (`MODEL-PROGRAM-01`),
@@ -84,7 +85,8 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// How much there is: what scans would count (`STATS-COUNT-01`, `STATS-COUNT-02`,
-    /// `STATS-COUNT-03`).
+    /// `STATS-COUNT-03`). Bytes are the store's as a whole, and unknown of a workspace
+    /// (`STATS-BYTES-01`).
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         let mut counts = Counts::default();
         for row in self.workspaces().await? {

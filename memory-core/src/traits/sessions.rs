@@ -20,7 +20,7 @@ use crate::{
 /// - Counts, total tokens and next indexes of a session are current after every commit
 ///   (`SESSION-TOTAL-01`, `SESSION-TOTAL-02`). `last_active` never goes back (`SESSION-ACTIVE-01`).
 /// - The first prompt is the first user turn by position (`SESSION-PROMPT-01`) that is there
-///   (`SESSION-PROMPT-03`), cut at 256 characters (`SESSION-PROMPT-02`), U+0000 being one
+///   (`SESSION-PROMPT-03`), or there again (`SESSION-PROMPT-06`), cut at 256 characters (`SESSION-PROMPT-02`), U+0000 being one
 ///   (`SESSION-PROMPT-04`). Only reads of sessions have it (`SESSION-PROMPT-05`).
 /// - Turns and steps are of the workspace of their session (`SCOPE-SESSION-04`).
 /// - A call that commits one op does what the op does in a batch (`ONE-OP-01`).

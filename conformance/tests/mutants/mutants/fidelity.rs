@@ -10,6 +10,13 @@ use crate::{
     mutant::{Mutant, mutant},
 };
 
+/// Takes an empty text for an absent one.
+fn no_empty(value: &mut Value) {
+    if value == "" {
+        *value = Value::Null;
+    }
+}
+
 /// Changes every text that a batch gives, names included.
 fn texts(d: Defect, f: fn(&mut String)) -> Defect {
     const TEXTS: [&str; 18] = [
@@ -210,5 +217,30 @@ pub(super) const MUTANTS: &[Mutant] = &[
             }
         }
         d.clock(|clock| Arc::new(Late(clock)))
+    }),
+    mutant("an empty model or mode is absent", &["FIDELITY-EMPTY-01", "FIDELITY-EMPTY-02"], |d| {
+        d.field("model", no_empty).field("mode", no_empty)
+    }),
+    mutant("an empty summary is absent", &["FIDELITY-EMPTY-01", "FIDELITY-EMPTY-02"], |d| {
+        d.session_rows(|session| session.summary = session.summary.take().filter(|t| !t.is_empty()))
+    }),
+    mutant("an empty embedding is none", &["FIDELITY-EMPTY-01", "FIDELITY-EMPTY-02"], |d| {
+        d.field("embedding_id", no_empty)
+    }),
+    mutant("an empty value of a tag is none", &["FIDELITY-EMPTY-01", "FIDELITY-EMPTY-02"], |d| {
+        d.field("value", no_empty)
+    }),
+    mutant("an absent model is an empty one", &["FIDELITY-EMPTY-01", "FIDELITY-EMPTY-02"], |d| {
+        d.session_rows(|session| session.model = Some(session.model.take().unwrap_or_default()))
+    }),
+    mutant("a listed turn without an embedding has an empty one", &["FIDELITY-EMPTY-01"], |d| {
+        d.after(|_: &ListTurns, page: &mut Page<Turn>| {
+            for turn in &mut page.items {
+                turn.embedding_id.get_or_insert_default();
+            }
+        })
+    }),
+    mutant("an empty problem is no revision", &["EPISODE-REVISE-01"], |d| {
+        d.field("problem", no_empty)
     }),
 ];

@@ -105,4 +105,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
             }
         })
     }),
+    mutant("find takes times before 1970 for the newest", &["FIND-TEXT-05"], |d| {
+        d.after(|_: &FindTurns, turns: &mut Vec<Turn>| {
+            turns.sort_by_key(|turn| Reverse(turn.created_at.as_micros().cast_unsigned()));
+        })
+    }),
+    mutant("find of a role in a workspace is of all", &["FILTER-TURN-01"], |d| {
+        d.before(|find: &mut FindTurns| {
+            if find.role.is_some() {
+                find.scope = Scope::All;
+            }
+        })
+    }),
+    mutant("find takes an empty role for none", &["FILTER-TURN-01"], |d| {
+        d.before(|find: &mut FindTurns| find.role = find.role.take().filter(|r| !r.is_empty()))
+    }),
 ];

@@ -1,6 +1,9 @@
 //! Listings: pages, limits, cursors.
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::{
+    cmp::Reverse,
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
 use memkeep_core::*;
 
@@ -50,13 +53,24 @@ macro_rules! listings {
     };
 }
 
-/// The place of the query's cursor, as a cursor of the query's own listing.
+/// The place of the query's cursor, changed or not, as a cursor of the query's own listing.
 macro_rules! adopted {
-    ($list:ident) => {{
+    ($list:ident) => {
+        adopted!($list, |place| place)
+    };
+    ($list:ident, $change:expr) => {{
         let place = $list.after.as_ref().map(|cursor| cursor.position().clone());
         $list.after = None;
-        place.map(|place| $list.window().unwrap().cursor(place))
+        place.map($change).map(|place| $list.window().unwrap().cursor(place))
     }};
+}
+
+/// The place of a row, not before 1970.
+fn since_1970(place: Position) -> Position {
+    match place {
+        Position::Time(at, n) => Position::Time(at.max(Timestamp::default()), n),
+        other => other,
+    }
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -242,4 +256,28 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant("cursors are forgotten", &["PAGE-CHANGE-05", "PAGE-CHANGE-06"], |d| {
         listings!(d, before | list | list.after = None)
     }),
+    mutant(
+        "times have no sign",
+        &["PAGE-TIME-01", "PAGE-TIME-02", "PAGE-TIME-03", "PAGE-TIME-04"],
+        |d| {
+            let order = |at: Timestamp| at.as_micros().cast_unsigned();
+            d.after(move |list: &ListSessions, page: &mut Page<Session>| {
+                page.items.sort_by_key(|session| match list.order {
+                    SessionOrder::Started => Reverse(order(session.started_at)),
+                    SessionOrder::Active => Reverse(order(session.last_active)),
+                });
+            })
+            .after(move |_: &ListEpisodes, page: &mut Page<Episode>| {
+                page.items.sort_by_key(|episode| order(episode.created_at));
+            })
+            .after(move |_: &ListNotes, page: &mut Page<Note>| {
+                page.items.sort_by_key(|note| order(note.created_at));
+            })
+        },
+    ),
+    mutant(
+        "cursors know no time before 1970",
+        &["PAGE-TIME-01", "PAGE-TIME-02", "PAGE-TIME-03", "PAGE-TIME-04"],
+        |d| listings!(d, before | list | list.after = adopted!(list, since_1970)),
+    ),
 ];

@@ -362,4 +362,65 @@ pub(super) const MUTANTS: &[Mutant] = &[
                 }
             })
     }),
+    mutant(
+        "of one score, times before 1970 come first",
+        &["RECALL-EPISODE-04", "RECALL-TURN-04", "RECALL-NOTE-04"],
+        |d| {
+            let negative = |at: Timestamp| at < Timestamp::default();
+            d.after(move |_: &RecallQuery, hits: &mut Vec<Hit<Episode>>| {
+                hits.sort_by_key(|hit| !negative(hit.record.created_at));
+            })
+            .after(move |_: &RecallQuery, hits: &mut Vec<Hit<Turn>>| {
+                hits.sort_by_key(|hit| !negative(hit.record.created_at));
+            })
+            .after(move |_: &RecallQuery, hits: &mut Vec<Hit<Note>>| {
+                hits.sort_by_key(|hit| !negative(hit.record.created_at));
+            })
+        },
+    ),
+    mutant("a role, a tag and a session lift the workspace", &["FILTER-TURN-02"], |d| {
+        d.before(|query: &mut RecallQuery| {
+            if query.role.is_some() && query.tag.is_some() && query.session.is_some() {
+                query.scope = Scope::All;
+            }
+        })
+    }),
+    mutant("of a tag and two times the last is not looked at", &["FILTER-TURN-02"], |d| {
+        d.before(|query: &mut RecallQuery| {
+            if query.tag.is_some() && query.since.is_some() {
+                query.until = None;
+            }
+        })
+    }),
+    mutant("recall takes an empty role for none", &["FILTER-TURN-02"], |d| {
+        d.before(|query: &mut RecallQuery| query.role = query.role.take().filter(|r| !r.is_empty()))
+    }),
+    mutant("closed episodes since an instant are of all workspaces", &["FILTER-EPISODE-01"], |d| {
+        d.before(|query: &mut RecallQuery| {
+            if query.open == Some(false) && query.since.is_some() {
+                query.scope = Scope::All;
+            }
+        })
+    }),
+    mutant("closed episodes are listed of all workspaces", &["FILTER-EPISODE-02"], |d| {
+        d.before(|list: &mut ListEpisodes| {
+            if list.open == Some(false) {
+                list.scope = Scope::All;
+            }
+        })
+    }),
+    mutant("a note's source lifts the workspace", &["FILTER-NOTE-01"], |d| {
+        d.before(|query: &mut RecallQuery| {
+            if query.source.is_some() {
+                query.scope = Scope::All;
+            }
+        })
+    }),
+    mutant("of a source and two times the first is not looked at", &["FILTER-NOTE-01"], |d| {
+        d.before(|query: &mut RecallQuery| {
+            if query.source.is_some() && query.until.is_some() {
+                query.since = None;
+            }
+        })
+    }),
 ];

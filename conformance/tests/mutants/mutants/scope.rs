@@ -1,5 +1,7 @@
 //! Workspaces: opaque strings, compared exactly.
 
+use std::sync::Mutex;
+
 use memkeep_core::{decide::Change, *};
 
 use crate::{
@@ -70,6 +72,10 @@ fn scoped(d: Defect, same: Same) -> Defect {
         }
         Ok(stats)
     })
+}
+
+fn utf16(workspace: &Workspace) -> Vec<u16> {
+    workspace.as_str().encode_utf16().collect()
 }
 
 fn included(scope: &Scope, workspace: &Workspace, same: Same) -> bool {
@@ -148,7 +154,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         d.before(|scope: &mut Scope| *scope = Scope::All)
     }),
     mutant("emptied workspaces stay", &["STATS-COUNT-01"], |d| {
-        let all = std::sync::Mutex::new(std::collections::BTreeSet::<Workspace>::new());
+        let all = Mutex::new(std::collections::BTreeSet::<Workspace>::new());
         d.after(move |_: &Workspaces, rows: &mut Vec<WorkspaceCounts>| {
             let mut all = all.lock().unwrap();
             all.extend(rows.iter().map(|row| row.workspace.clone()));
@@ -170,6 +176,59 @@ pub(super) const MUTANTS: &[Mutant] = &[
     }),
     mutant("workspaces come in any order", &["SCOPE-COUNT-01"], |d| {
         d.after(|_: &Workspaces, rows: &mut Vec<WorkspaceCounts>| rows.reverse())
+    }),
+    mutant(
+        "workspaces come in the order of UTF-16",
+        &["SCOPE-COUNT-01", "SCOPE-COUNT-02", "SCOPE-COUNT-03"],
+        |d| {
+            d.after(|_: &Workspaces, rows: &mut Vec<WorkspaceCounts>| {
+                rows.sort_by_cached_key(|row| utf16(&row.workspace));
+            })
+        },
+    ),
+    mutant("workspaces come in an order without case", &["SCOPE-COUNT-01"], |d| {
+        d.after(|_: &Workspaces, rows: &mut Vec<WorkspaceCounts>| {
+            rows.sort_by_cached_key(|row| row.workspace.as_str().to_lowercase());
+        })
+    }),
+    mutant(
+        "logs and states come by workspaces in the order of UTF-16",
+        &["AUDIT-ORDER-01", "STATE-ORDER-01", "SCOPE-STATE-01"],
+        |d| {
+            d.after(|_: &ListAudit, page: &mut Page<AuditRecord>| {
+                page.items.sort_by_cached_key(|record| utf16(&record.workspace));
+            })
+            .after(|_: &ListStates, page: &mut Page<StateEntry>| {
+                page.items.sort_by_cached_key(|entry| utf16(&entry.workspace));
+            })
+        },
+    ),
+    mutant(
+        "workspaces are counted once",
+        &["SCOPE-COUNT-04", "SESSION-DELETE-01", "STATS-COUNT-01"],
+        |d| {
+            let first: Mutex<Option<Vec<WorkspaceCounts>>> = Mutex::default();
+            d.after(move |_: &Workspaces, rows: &mut Vec<WorkspaceCounts>| {
+                rows.clone_from(first.lock().unwrap().get_or_insert_with(|| rows.clone()));
+            })
+        },
+    ),
+    mutant(
+        "statistics are made once for each scope",
+        &["SCOPE-COUNT-04", "SESSION-DELETE-01", "STATS-COUNT-01", "STATS-COUNT-02"],
+        |d| {
+            let first: Mutex<Vec<(Scope, Stats)>> = Mutex::default();
+            d.after(move |scope: &Scope, stats: &mut Stats| {
+                let mut first = first.lock().unwrap();
+                match first.iter().find(|(known, _)| known == scope) {
+                    Some((_, known)) => *stats = *known,
+                    None => first.push((scope.clone(), *stats)),
+                }
+            })
+        },
+    ),
+    mutant("a workspace's statistics have the store's bytes", &["STATS-BYTES-01"], |d| {
+        d.after(|_: &Scope, stats: &mut Stats| stats.bytes = Some(4_096))
     }),
     mutant("turns and steps are of the default workspace", &["PAGE-SCOPE-07"], |d| {
         d.change(|change| match change {

@@ -159,6 +159,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
             })
         },
     ),
+    mutant("the first prompt is the first inserted", &["SESSION-PROMPT-06"], |d| {
+        d.instead(|store: Store, (scope, id): ById| async move {
+            let Some(mut session) = store.session(&scope, &id).await? else { return Ok(None) };
+            let scanned = store.scan(&Scan::new(RecordKind::Turn)).await?.items;
+            session.first_prompt = scanned.into_iter().find_map(|record| match record {
+                Record::Turn(turn) if turn.session == id && turn.role == "user" => {
+                    Some(turn.content)
+                }
+                _ => None,
+            });
+            Ok(Some(session))
+        })
+    }),
     mutant("scans have the first prompt", &["SESSION-PROMPT-05"], |d| {
         d.after(|_: &Scan, page: &mut Page<Record>| {
             for record in &mut page.items {

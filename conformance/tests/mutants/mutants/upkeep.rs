@@ -204,6 +204,40 @@ pub(super) const MUTANTS: &[Mutant] = &[
             Ok(stats)
         })
     }),
+    mutant("closed episodes are not counted", &["STATS-COUNT-01"], |d| {
+        d.instead(|store: Store, scope: Scope| async move {
+            let mut stats = store.stats(&scope).await?;
+            let list = ListEpisodes::new().scope(scope).open(Some(true));
+            stats.counts.episodes = store.episodes(&list).await?.items.len() as u64;
+            Ok(stats)
+        })
+    }),
+    mutant("ended sessions are not counted", &["STATS-COUNT-02"], |d| {
+        d.instead(|store: Store, scope: Scope| async move {
+            let mut stats = store.stats(&scope).await?;
+            let list = ListSessions::new().scope(scope).limit(usize::MAX);
+            let mut sessions = store.sessions(&list).await?.items;
+            sessions.retain(|session| session.ended_at.is_none());
+            stats.counts.sessions = sessions.len() as u64;
+            Ok(stats)
+        })
+    }),
+    mutant("pruning forgets versions", &["STATE-VERSION-02"], |d| {
+        let (pruned, seen) = flag();
+        d.before(move |_: &mut Prune| pruned.store(true, SeqCst)).load(move |loaded| {
+            for slot in loaded.states.values_mut().filter(|_| seen.load(SeqCst)) {
+                slot.version = 0;
+            }
+        })
+    }),
+    mutant("opening forgets versions", &["STATE-VERSION-03"], |d| {
+        let (opened, (reopened, seen)) = (AtomicBool::new(false), flag());
+        d.open(move |_| reopened.store(opened.swap(true, SeqCst), SeqCst)).load(move |loaded| {
+            for slot in loaded.states.values_mut().filter(|_| seen.load(SeqCst)) {
+                slot.version = 0;
+            }
+        })
+    }),
     mutant("deleted turns are counted", &["STATS-COUNT-02"], |d| {
         d.instead(|store, scope: Scope| async move {
             let mut stats = store.stats(&scope).await?;
