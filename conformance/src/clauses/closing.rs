@@ -1,10 +1,17 @@
 //! The end of a handle.
 
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+};
+
 use memkeep_core::{
     ErrorKind, FindTurns, ListAudit, ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps,
     ListTurns, Prune, RecallQuery, Result, Scan, Scope, Workspace, verify::Verify,
 };
-use tokio::task::JoinSet;
+use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::bundle::{bundle, deletions, ids, kinds, whole_bundles};
 use crate::{
@@ -85,17 +92,31 @@ pub(crate) async fn later_calls_are_closed(case: &mut Case) -> Verdict {
     Ok(())
 }
 
+/// Runs `call` to its end, and tells when it has begun: when it has been polled once.
+async fn telling<F: Future>(call: F, begun: &Semaphore) -> F::Output {
+    let mut call = pin!(call);
+    let first = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+    begun.add_permits(1);
+    match first {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => call.await,
+    }
+}
+
 pub(crate) async fn accepted_batches_are_finished(case: &mut Case) -> Verdict {
+    const COMMITS: u32 = 32;
     let store = case.handle();
+    let begun = Arc::new(Semaphore::new(0));
     let mut tasks = JoinSet::new();
-    for n in 0..32 {
-        let store = store.clone();
+    for n in 0..COMMITS {
+        let (store, begun) = (store.clone(), begun.clone());
         tasks.spawn(async move {
             let id = n.to_string();
-            (id.clone(), store.backend.commit(bundle(&store, &id)).await)
+            let commit = store.backend.commit(bundle(&store, &id));
+            (id.clone(), telling(commit, &begun).await)
         });
     }
-    tokio::task::yield_now().await;
+    must!(begun.acquire_many(COMMITS).await.is_ok(), "all commits begin");
     store.backend.close().await?;
     let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
     for (id, result) in tasks.join_all().await {

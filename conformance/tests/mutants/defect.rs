@@ -18,7 +18,7 @@ pub(crate) struct After<Q, A>(pub(crate) Box<dyn Fn(&Q, &mut Result<A>) + Send +
 pub(crate) struct OnLoad(pub(crate) Box<dyn Fn(&mut Loaded) + Send + Sync>);
 pub(crate) struct OnChanges(pub(crate) Box<dyn Fn(&mut Vec<Change>) + Send + Sync>);
 pub(crate) struct OnClock(pub(crate) Box<dyn Fn(Arc<dyn Clock>) -> Arc<dyn Clock> + Send + Sync>);
-pub(crate) struct OnFeed(pub(crate) fn(&Store) -> Result<Feed>);
+pub(crate) struct OnFeed(pub(crate) Box<dyn Fn(&Store) -> Result<Feed> + Send + Sync>);
 pub(crate) struct OnOpen(pub(crate) Box<dyn Fn(&SharedMap) + Send + Sync>);
 
 /// What a mutant does wrong: hooks around the calls of a sound backend, and inside its commit.
@@ -135,8 +135,8 @@ impl Defect {
     }
 
     /// Subscribes in the store's place.
-    pub(crate) fn feed(self, f: fn(&Store) -> Result<Feed>) -> Self {
-        self.with(OnFeed(f))
+    pub(crate) fn feed(self, f: impl Fn(&Store) -> Result<Feed> + Send + Sync + 'static) -> Self {
+        self.with(OnFeed(Box::new(f)))
     }
 
     /// Meddles with what is stored each time a place is opened, before the store is.

@@ -151,8 +151,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "PAGE-LIMIT-11",
             "PAGE-LIMIT-12",
             "PAGE-LIMIT-13",
-            "PAGE-CURSOR-02",
-            "PAGE-CURSOR-03",
         ],
         |d| listings!(d, before | list | list.limit = list.limit.saturating_add(1)),
     ),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use memkeep_core::*;
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 
 use crate::{
     broken::{Close, Compact},
@@ -291,7 +291,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "CLOSE-HANDLE-01",
             "CLOSE-HANDLE-02",
             "CLOSE-HANDLE-03",
-            "FEED-HANDLE-01",
             "FEED-ORDER-01",
             "WRITERS-OPEN-01",
         ],
@@ -304,20 +303,33 @@ pub(super) const MUTANTS: &[Mutant] = &[
             })
         },
     ),
-    mutant("a closed handle goes on", &["CLOSE-HANDLE-02", "FEED-HANDLE-01"], |d| {
+    mutant("a closed handle goes on", &["CLOSE-HANDLE-02"], |d| {
         d.instead(|_, _: Close| async { Ok(()) })
     }),
     mutant("what is committed while the handle closes is lost", &["CLOSE-HANDLE-03"], |d| {
-        d.instead(|store, batch: Batch| async move {
-            // Long enough for whoever is about to close.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            match store.commit(batch).await {
-                Err(error) if error.kind() == ErrorKind::Closed => {
-                    Ok(Receipt { at: Timestamp::default(), outcomes: Vec::new() })
+        let closing = Arc::new(Notify::new());
+        let closed = closing.clone();
+        d.instead(move |store, batch: Batch| {
+            let closed = closed.clone();
+            async move {
+                closed.notified().await;
+                match store.commit(batch).await {
+                    Err(error) if error.kind() == ErrorKind::Closed => {
+                        Ok(Receipt { at: Timestamp::default(), outcomes: Vec::new() })
+                    }
+                    answer => answer,
                 }
-                answer => answer,
             }
         })
+        .after(move |_: &Close, ()| closing.notify_waiters())
+    }),
+    mutant("the feed tells the commits of every handle", &["FEED-HANDLE-01"], |d| {
+        let told = broadcast::Sender::new(64);
+        let all = told.clone();
+        d.after(move |_: &Batch, receipt: &mut Receipt| {
+            let _ = told.send(Arc::new(receipt.clone()));
+        })
+        .feed(move |_| Ok(Feed::new(all.subscribe())))
     }),
     mutant("the feed turns pairs round", &["FEED-ORDER-02"], |d| {
         d.feed(|store| {
