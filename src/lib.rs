@@ -1,10 +1,10 @@
 //! Memory for AI agents that does not depend on where it is kept.
 //!
 //! [`open`] a store by its URL, or build one from a backend's own configuration in [`sqlite`],
-//! [`redb`] or [`inmem`]; either way it is a [`MemoryBackend`]: sessions with turns and steps, episodes with
-//! lexical recall, notes, state and an audit log. [`export`](fn@export) writes all of it as JSON
-//! lines; [`import`](fn@import) reads them back, and with the feature `import` also the files of
-//! the systems that memkeep replaces.
+//! [`redb`] or [`inmem`]; either way it is a [`MemoryBackend`]: sessions with turns and steps,
+//! episodes with lexical recall, notes, state and an audit log. [`export`](fn@export) writes all of
+//! it as JSON lines; [`import`](fn@import) reads them back, and with the feature `import` also the
+//! files of the systems that memkeep replaces. [`copy`](fn@copy) takes everything to another backend.
 //!
 //! ```no_run
 //! # async fn example() -> memkeep::Result<()> {
@@ -18,11 +18,13 @@
 //! # }
 //! ```
 
+pub mod copy;
 pub mod export;
 pub mod import;
 
 mod open;
 
+pub use copy::{CopyOptions, CopyProgress, CopyReport, CopyStage, copy};
 pub use export::{EXPORT_VERSION, export, export_lines};
 pub use import::{
     ImportAction, ImportCounts, ImportIssue, ImportOptions, ImportProgress, ImportReport,

@@ -142,7 +142,7 @@ fn default_store() -> Result<String> {
 }
 
 /// The file of the store that a URL names.
-fn file(url: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn file(url: &str) -> Result<Option<PathBuf>> {
     let url: StoreUrl = url.parse()?;
     let path = match url.scheme() {
         "sqlite" => SqliteConfig::from_url(&url)?.path,

@@ -3,6 +3,7 @@
 mod add;
 mod audit;
 mod batch;
+mod copy;
 mod delete;
 mod episodes;
 mod export;
@@ -55,6 +56,7 @@ commands! {
     Import(import::Import),
     Export(export::Export),
     Backup(export::Backup),
+    Copy(copy::Copy),
 
     Recall(recall::Recall),
     Find(turns::Find),

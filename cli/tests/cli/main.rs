@@ -1,6 +1,7 @@
 //! The `memkeep` binary as a person and a script use it, over real SQLite files.
 
 mod batch;
+mod copy;
 mod errors;
 mod files;
 mod hostile;
