@@ -28,8 +28,9 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 /// What the file is shows in its content: a database by its tables and columns, an export by its
 /// first line. It is only ever read. Of a database a private copy is made, with what a running
 /// program has written but not yet folded into it, so that no lock is taken and no file appears
-/// beside it. It must not be open in this very process at the same time: on Unix, closing a file
-/// lets go of all locks that the process has on it.
+/// beside it. The copy is in the folder for temporary files, and gone afterwards; that of an import
+/// that was killed goes when the next begins. The file must not be open in this very process at the
+/// same time: on Unix, closing a file lets go of all locks that the process has on it.
 ///
 /// # What becomes of a row
 ///

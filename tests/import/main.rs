@@ -1,5 +1,5 @@
 //! Importing the files of other systems and exports, and exporting, on every backend.
-#![cfg(all(feature = "import", feature = "inmem", feature = "sqlite"))]
+#![cfg(all(feature = "import", feature = "inmem", feature = "redb", feature = "sqlite"))]
 
 mod jsonl;
 mod muse;

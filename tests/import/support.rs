@@ -29,6 +29,15 @@ macro_rules! on_every_backend {
             })*
         }
 
+        mod redb {
+            $(#[tokio::test]
+            async fn $name() {
+                let folder = tempfile::tempdir().unwrap();
+                let url = format!("redb:{}", folder.path().join("agent.redb").display());
+                super::$name($crate::support::store(&url).await).await;
+            })*
+        }
+
         mod sqlite {
             $(#[tokio::test]
             async fn $name() {

@@ -160,3 +160,31 @@ fn the_report_tells_what_was_repaired_and_kept_and_no_long_value_whole() {
     let text = store.feed(&["import", "-"], other.as_bytes()).done().out;
     assert!(!text.contains(&long[..100]) && text.contains('…'), "{text}");
 }
+
+/// Killed imports leave copies of whole databases: the next takes them away, but nobody else's.
+#[test]
+fn an_import_removes_what_killed_ones_left() {
+    let store = Store::new();
+    let left = |name: &str, has_lock: bool| {
+        let folder = store.path(&format!("memkeep-import-{name}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("source.db"), "a whole database").unwrap();
+        if has_lock {
+            fs::write(folder.join("lock"), "").unwrap();
+        }
+        folder
+    };
+    let (killed, used, begun) = (left("killed", true), left("used", true), left("begun", false));
+    let lock = fs::File::open(used.join("lock")).unwrap();
+    lock.try_lock().unwrap();
+    let file =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/muse_small.db");
+    let mut import = store.command(&["import", file.to_str().unwrap()]);
+    import.env("TMPDIR", store.path("")).env("TMP", store.path(""));
+    crate::support::run(import, b"").done();
+    assert!(!killed.exists() && used.join("source.db").exists() && begun.exists());
+    let folders = fs::read_dir(store.path("")).unwrap().flatten();
+    let left =
+        folders.filter(|entry| entry.file_name().to_string_lossy().starts_with("memkeep-import"));
+    assert_eq!(left.count(), 2, "its own is gone");
+}

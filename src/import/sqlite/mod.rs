@@ -3,6 +3,7 @@
 mod cells;
 mod database;
 mod muse;
+mod scratch;
 mod snapshot;
 mod tier1;
 mod velune;

@@ -7,8 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tempfile::TempDir;
-
+use super::scratch::Scratch;
 use crate::{
     Error, ErrorKind, Result,
     import::{source::unreadable, source_file::SourceFile},
@@ -23,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// SQLite itself must not open the source: even a reader makes a `-shm` file beside a database in
 /// WAL mode, or changes the one that is there.
 pub(super) struct Snapshot {
-    _dir: TempDir,
+    _scratch: Scratch,
     path: PathBuf,
 }
 
@@ -41,8 +40,8 @@ impl Snapshot {
 /// have changed.
 pub(super) fn take(path: &Path) -> Result<Snapshot> {
     let source = fs::canonicalize(path).map_err(|e| unreadable(path, e))?;
-    let dir = private_dir().map_err(not_copied)?;
-    let copy = dir.path().join("source.db");
+    let scratch = Scratch::new().map_err(not_copied)?;
+    let copy = scratch.path().join("source.db");
     for attempt in 0..TRIES {
         if attempt > 0 {
             thread::sleep(PAUSE);
@@ -54,7 +53,7 @@ pub(super) fn take(path: &Path) -> Result<Snapshot> {
         }
         let after = State::of(&source).map_err(|e| unreadable(path, e))?;
         if before.agrees_with(&after) {
-            return Ok(Snapshot { _dir: dir, path: copy });
+            return Ok(Snapshot { _scratch: scratch, path: copy });
         }
     }
     let message = "the file is written to without a pause; try again when the program rests";
@@ -126,17 +125,6 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()
-}
-
-fn private_dir() -> io::Result<TempDir> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("memkeep-import-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o700));
-    }
-    builder.tempdir()
 }
 
 fn not_copied(error: io::Error) -> Error {
