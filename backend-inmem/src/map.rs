@@ -9,8 +9,8 @@ use rpds::RedBlackTreeMapSync;
 
 type Map = RedBlackTreeMapSync<Box<[u8]>, Box<[u8]>>;
 
-/// An [`OrderedEngine`] over a persistent ordered map.
-#[derive(Debug, Default)]
+/// An [`OrderedEngine`] over a persistent ordered map; its clones are the same map.
+#[derive(Clone, Debug, Default)]
 pub struct InmemMap {
     /// The state of the last commit. The lock is held to copy a pointer, never to read or write.
     committed: Arc<RwLock<Map>>,

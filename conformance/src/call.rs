@@ -7,6 +7,8 @@ use std::{fmt::Debug, io, path::Path};
 use memkeep_core::{verify::Verify, *};
 use serde::Serialize;
 
+use crate::Damage;
+
 /// How much of a batch is written at most: more than a failure shows of one call.
 const SHOWN_BYTES: usize = 16 << 10;
 
@@ -92,6 +94,17 @@ impl io::Write for Shown {
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Call for Damage {
+    fn text(&self) -> String {
+        let (form, record) = match self {
+            Self::Undecodable(record) => ("Undecodable", record),
+            Self::Altered(record) => ("Altered", record),
+        };
+        let json = serde_json::to_string(record).unwrap_or_default();
+        format!("&Damage::{form}(serde_json::from_str(r####\"{json}\"####)?)")
     }
 }
 

@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
 use memkeep_core::{
-    Backend, Clock, EpisodicBackend, ManualClock, ReflectiveStore, Result, SessionStore, Timestamp,
-    verify::Verify,
+    Backend, Clock, EpisodicBackend, ErrorKind, ManualClock, ReflectiveStore, Result, SessionStore,
+    Timestamp, verify::Verify,
 };
 
-use crate::{Factory, Failure, Handle, Log, Part, Place, Verdict, factory::Site, record};
+use crate::{
+    Damage, Factory, Failure, Handle, Log, Part, Place, Verdict, call::Call, factory::Site, record,
+};
 
 /// 2026-01-01T00:00:00Z, where every case's clock stands at first.
 const START: i64 = 1_767_225_600_000_000;
@@ -88,11 +90,11 @@ impl Case {
     /// Closes the store and opens it again.
     pub async fn reopen(&mut self) -> Verdict {
         self.handle.backend.close().await?;
-        self.open().await
+        Ok(self.open().await?)
     }
 
     /// Opens the store again, when it has been closed.
-    pub async fn open(&mut self) -> Verdict {
+    pub async fn open(&mut self) -> Result<()> {
         self.log.note("let store = factory.open(&place, clock.clone()).await?;");
         let handle = self.factory.open(&self.place, self.clock.clone()).await?;
         self.handle = record::recorded(handle, "store", &self.log);
@@ -136,6 +138,21 @@ impl Case {
     pub async fn break_writes(&self) -> Result<Box<dyn Send>, Failure> {
         self.log.note("let broken = factory.break_writes(&place).await?;");
         Ok(self.factory.break_writes(&self.place).await?)
+    }
+
+    /// Closes the store, damages it and opens it again. False if it is refused as `Corrupt` then, as
+    /// a store is that cannot tell how far the damage goes.
+    pub async fn damage(&mut self, damages: &[Damage]) -> Result<bool, Failure> {
+        self.handle.backend.close().await?;
+        for damage in damages {
+            self.log.note(&format!("factory.damage(&place, {}).await?;", damage.text()));
+            self.factory.damage(&self.place, damage).await?;
+        }
+        match self.open().await {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Nothing in the store contradicts anything else.

@@ -92,11 +92,16 @@ pub enum Need {
     Kill,
     /// See [`Abilities::faults`](crate::Abilities::faults).
     Faults,
+    /// See [`Abilities::damage`](crate::Abilities::damage).
+    Damage,
+    /// See [`Abilities::copy`](crate::Abilities::copy).
+    Copy,
 }
 
 impl Need {
     /// Those that are an ability, which a factory may lack.
-    pub const ABILITIES: [Self; 4] = [Self::Reopen, Self::SecondHandle, Self::Kill, Self::Faults];
+    pub const ABILITIES: [Self; 6] =
+        [Self::Reopen, Self::SecondHandle, Self::Kill, Self::Faults, Self::Damage, Self::Copy];
 
     /// The need's name, as in the macro line: `second_handle`.
     pub fn as_str(self) -> &'static str {
@@ -106,6 +111,8 @@ impl Need {
             Self::SecondHandle => "second_handle",
             Self::Kill => "kill",
             Self::Faults => "faults",
+            Self::Damage => "damage",
+            Self::Copy => "copy",
         }
     }
 }
@@ -157,6 +164,12 @@ macro_rules! need {
     };
     (faults) => {
         Need::Faults
+    };
+    (damage) => {
+        Need::Damage
+    };
+    (copy) => {
+        Need::Copy
     };
 }
 pub(crate) use need;

@@ -1,9 +1,13 @@
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use memkeep_core::{Clock, Error, ErrorKind, Result};
 
-use crate::{Handle, Need, Place};
+use crate::{Damage, Handle, Need, Place};
 
 /// Makes the stores that the suite tests.
 ///
@@ -36,6 +40,20 @@ pub trait Factory: Send + Sync + 'static {
         let _ = place;
         Err(Error::new(ErrorKind::Unsupported, "the factory injects no faults"))
     }
+
+    /// Damages what is stored at `place`. Called only where [`Abilities::damage`] is declared. All
+    /// handles are closed meanwhile; afterwards the place is opened again.
+    async fn damage(&self, place: &Place, damage: &Damage) -> Result<()> {
+        let _ = (place, damage);
+        Err(Error::new(ErrorKind::Unsupported, "the factory damages nothing"))
+    }
+
+    /// Opens the copy that `backup` wrote to `path`, with `clock` as its time. Called only where
+    /// [`Abilities::copy`] is declared.
+    async fn open_copy(&self, path: &Path, clock: Arc<dyn Clock>) -> Result<Handle> {
+        let _ = (path, clock);
+        Err(Error::new(ErrorKind::Unsupported, "the factory opens no copies"))
+    }
 }
 
 /// What a factory can do beyond opening fresh stores. A lack is declared in the macro line with a
@@ -53,6 +71,11 @@ pub struct Abilities {
     pub kill: bool,
     /// [`Factory::break_writes`] works.
     pub faults: bool,
+    /// [`Factory::damage`] works, and what was committed is there when the place is opened after it;
+    /// of a volatile store because the factory keeps it.
+    pub damage: bool,
+    /// The store has `backup`, and [`Factory::open_copy`] opens what it wrote.
+    pub copy: bool,
 }
 
 impl Abilities {
@@ -88,6 +111,20 @@ impl Abilities {
         self.faults = true;
         self
     }
+
+    /// See [`Abilities::damage`].
+    #[must_use]
+    pub fn damage(mut self) -> Self {
+        self.damage = true;
+        self
+    }
+
+    /// See [`Abilities::copy`].
+    #[must_use]
+    pub fn copy(mut self) -> Self {
+        self.copy = true;
+        self
+    }
 }
 
 impl Abilities {
@@ -99,6 +136,8 @@ impl Abilities {
             Need::SecondHandle => self.second_handle,
             Need::Kill => self.kill,
             Need::Faults => self.faults,
+            Need::Damage => self.damage,
+            Need::Copy => self.copy,
         }
     }
 }

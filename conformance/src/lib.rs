@@ -6,6 +6,7 @@ mod child;
 mod clause;
 mod clauses;
 mod crash;
+mod damage;
 mod factory;
 mod failure;
 mod handle;
@@ -23,6 +24,7 @@ mod table;
 
 pub use case::Case;
 pub use clause::{CLAUSES, Clause, Need, Part};
+pub use damage::Damage;
 pub use factory::{Abilities, Factory};
 pub use failure::{Failure, Verdict};
 pub use handle::Handle;

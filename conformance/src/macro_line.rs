@@ -35,6 +35,8 @@ pub mod lacks {
     pub const lacks_second_handle: Lack = Need(N::SecondHandle);
     pub const lacks_kill: Lack = Need(N::Kill);
     pub const lacks_faults: Lack = Need(N::Faults);
+    pub const lacks_damage: Lack = Need(N::Damage);
+    pub const lacks_copy: Lack = Need(N::Copy);
     pub const lacks_episodic: Lack = Part(P::Episodic);
     pub const lacks_sessions: Lack = Part(P::Sessions);
     pub const lacks_reflective: Lack = Part(P::Reflective);
@@ -109,26 +111,28 @@ impl MacroLine {
 mod tests {
     use super::*;
 
+    fn all() -> Abilities {
+        Abilities::new().reopen().second_handle().kill().faults().damage().copy()
+    }
+
     #[test]
     fn a_line_that_matches_has_nothing_to_change() {
-        let abilities = Abilities::new().reopen().second_handle().kill().faults();
-        assert_eq!(MacroLine::SUITE.mismatches(abilities, &Part::SINGLE), [""; 0]);
+        assert_eq!(MacroLine::SUITE.mismatches(all(), &Part::SINGLE), [""; 0]);
         let line = MacroLine {
             name: "suite",
             lacks: &[(lacks::lacks_sessions, "none"), (lacks::lacks_reopen, "volatile")],
         };
-        let abilities = Abilities::new().second_handle().kill().faults();
+        let abilities = Abilities { reopen: false, ..all() };
         assert_eq!(line.mismatches(abilities, &[Part::Episodic, Part::Reflective]), [""; 0]);
         let line = MacroLine { name: "sessions", lacks: &[] };
-        let abilities = Abilities::new().reopen().second_handle().kill().faults();
-        assert_eq!(line.mismatches(abilities, &[Part::Sessions]), [""; 0]);
+        assert_eq!(line.mismatches(all(), &[Part::Sessions]), [""; 0]);
     }
 
     #[test]
     fn abilities_and_lacks_exclude_each_other() {
         let lacks = &[(lacks::lacks_kill, "volatile")];
         let line = MacroLine { name: "suite", lacks };
-        let abilities = Abilities::new().reopen().kill().faults();
+        let abilities = Abilities { second_handle: false, ..all() };
         let expected = [
             "The factory's abilities do not include `second_handle`: add \
              `lacks_second_handle = \"why\"` to the macro line, or `.second_handle()` to the abilities.",
@@ -139,7 +143,6 @@ mod tests {
 
     #[test]
     fn the_wrong_macro_is_told_from_the_right_one() {
-        let abilities = Abilities::new().reopen().second_handle().kill().faults();
         let expected = [
             "The factory's handle has no SessionStore: give it one with `Handle::with_sessions`, or \
              write `lacks_sessions = \"why\"` in the macro line, or `episodic!` for `suite!`.",
@@ -147,17 +150,17 @@ mod tests {
              `Handle::with_reflective`, or write `lacks_reflective = \"why\"` in the macro line, or \
              `episodic!` for `suite!`.",
         ];
-        assert_eq!(MacroLine::SUITE.mismatches(abilities, &[Part::Episodic]), expected);
+        assert_eq!(MacroLine::SUITE.mismatches(all(), &[Part::Episodic]), expected);
         let line = MacroLine { name: "episodic", lacks: &[] };
         let expected =
             ["The factory's handle has a SessionStore, which `episodic!` does not test: write \
              `suite!`."];
-        assert_eq!(line.mismatches(abilities, &[Part::Episodic, Part::Sessions]), expected);
+        assert_eq!(line.mismatches(all(), &[Part::Episodic, Part::Sessions]), expected);
         let line = MacroLine { name: "suite", lacks: &[(lacks::lacks_sessions, "none")] };
         let expected = [
             "`lacks_sessions` is declared, but the factory's handle has a SessionStore: remove one \
              of them.",
         ];
-        assert_eq!(line.mismatches(abilities, &Part::SINGLE), expected);
+        assert_eq!(line.mismatches(all(), &Part::SINGLE), expected);
     }
 }

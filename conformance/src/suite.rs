@@ -8,7 +8,7 @@
 ///
 /// | lack | the factory has not |
 /// |---|---|
-/// | `lacks_reopen`, `lacks_second_handle`, `lacks_kill`, `lacks_faults` | that ability; see [`Abilities`](crate::Abilities) |
+/// | `lacks_reopen`, `lacks_second_handle`, `lacks_kill`, `lacks_faults`, `lacks_damage`, `lacks_copy` | that ability; see [`Abilities`](crate::Abilities) |
 /// | `lacks_episodic`, `lacks_sessions`, `lacks_reflective` | that part in its [`Handle`](crate::Handle) |
 ///
 /// The tests are in a module `conformance`; one clause is run by
@@ -121,6 +121,8 @@ macro_rules! __memkeep_row {
     (@ $part:ident second_handle [lacks_second_handle = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
     (@ $part:ident kill [lacks_kill = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
     (@ $part:ident faults [lacks_faults = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ $part:ident damage [lacks_damage = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
+    (@ $part:ident copy [lacks_copy = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
     (@ episodic $need:ident [lacks_episodic = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
     (@ sessions $need:ident [lacks_sessions = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };
     (@ reflective $need:ident [lacks_reflective = $r:literal, $($rest:tt)*] $($row:tt)*) => { $crate::__memkeep_row! { @@ [#[ignore = $r]] $($row)* } };

@@ -663,6 +663,32 @@ macro_rules! __memkeep_clauses {
                 "When the engine cannot write, none of many waiting batches is acknowledged or stored, and their keys stay free.";
             any faults fault_read_01 "FAULT-READ-01" faults::readable_meanwhile
                 "When the engine cannot write, what is stored can be read.";
+            any damage damage_read_01 "DAMAGE-READ-01" damage::by_id
+                "A record that cannot be decoded is Corrupt to a read by id, which names it.";
+            any damage damage_list_01 "DAMAGE-LIST-01" damage::in_listings
+                "A listing that meets a record which cannot be decoded is Corrupt, never a shorter list.";
+            any damage damage_scan_01 "DAMAGE-SCAN-01" damage::in_scans
+                "A scan that meets a record which cannot be decoded is Corrupt, never a shorter list.";
+            any damage damage_find_01 "DAMAGE-FIND-01" damage::in_what_is_found
+                "Recall and find that meet a record which cannot be decoded are Corrupt, never a shorter list.";
+            any damage damage_beside_01 "DAMAGE-BESIDE-01" damage::beside
+                "Beside a record that cannot be decoded the others can be read: by id, and in other sessions and workspaces.";
+            any damage damage_commit_01 "DAMAGE-COMMIT-01" damage::in_commits
+                "A batch that needs a record which cannot be decoded is Corrupt and stores nothing; others are committed.";
+            any fresh verify_sound_01 "VERIFY-SOUND-01" damage::verified_sound
+                "Verify finds nothing in a sound store, and counts what it looked at.";
+            any damage verify_damage_01 "VERIFY-DAMAGE-01" damage::verified
+                "Verify tells of each kind with a record that cannot be decoded, and goes on.";
+            sessions damage verify_count_01 "VERIFY-COUNT-01" damage::verified_counts
+                "Verify names each session whose counts, total, next indexes or last_active contradict its turns and steps.";
+            reflective damage verify_chain_01 "VERIFY-CHAIN-01" damage::verified_chains
+                "Verify names the first broken record of an audit chain.";
+            any fresh repair_sound_01 "REPAIR-SOUND-01" damage::repaired_sound
+                "A repair of a sound store changes nothing.";
+            sessions damage repair_count_01 "REPAIR-COUNT-01" damage::repaired_counts
+                "A repair sets counts, total, next indexes and last_active of sessions right, loses no record, and leaves the store sound.";
+            any damage repair_damage_01 "REPAIR-DAMAGE-01" damage::repaired_damage
+                "A repair neither drops nor hides a record that cannot be decoded, and leaves the others.";
             any fresh cancel_commit_01 "CANCEL-COMMIT-01" cancel::dropped_commits
                 "A commit that is dropped at any await point leaves its batch whole or not at all, and the next commit is clean.";
             any second_handle cancel_commit_02 "CANCEL-COMMIT-02" cancel::dropped_commits_hold_no_lock

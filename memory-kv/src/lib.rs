@@ -10,6 +10,8 @@ mod overlay;
 mod records;
 mod rows;
 mod schema;
+#[cfg(feature = "test-util")]
+pub mod test_util;
 mod view;
 mod writer;
 

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 
 use memkeep_core::{
-    Batch, DeleteState, EpisodeId, Expected, NewAudit, NewEpisode, NewNote, NewSession, NewStep,
-    NewTurn, NoteId, Op, Outcome, PutState, Record, RecordKind, Scan, Scope, SessionId, StateSlot,
-    StepId, TurnId, Workspace,
+    Batch, DeleteState, Error, Expected, NewAudit, NewEpisode, NewNote, NewSession, NewStep,
+    NewTurn, Op, Outcome, PutState, Record, RecordKind, Scan, Scope, StateSlot, Workspace,
 };
 use serde_json::json;
 
@@ -149,23 +148,41 @@ pub(crate) fn ids<'a>(ids: impl IntoIterator<Item = &'a str>) -> BTreeSet<String
 
 /// The records of the bundle `id` of the default workspace, read one by one.
 pub(crate) async fn read(store: &Handle, id: &str) -> Result<Vec<Record>, Failure> {
-    let scope = Scope::from("default");
     let mut records = Vec::new();
-    if let Some(sessions) = &store.sessions {
-        let session = sessions.session(&scope, &SessionId::new(id)).await?;
-        records.extend(session.map(Record::Session));
-        records.extend(sessions.turn(&scope, &TurnId::new(id)).await?.map(Record::Turn));
-        records.extend(sessions.step(&scope, &StepId::new(id)).await?.map(Record::Step));
-    }
-    if let Some(episodic) = &store.episodic {
-        records.extend(episodic.episode(&scope, &EpisodeId::new(id)).await?.map(Record::Episode));
-    }
-    if let Some(reflective) = &store.reflective {
-        records.extend(reflective.note(&scope, &NoteId::new(id)).await?.map(Record::Note));
-        let entry = reflective.state(&Workspace::default(), id).await?;
-        records.extend(entry.map(|entry| Record::State(slot(entry))));
+    for kind in kinds(store) {
+        records.extend(read_one(store, kind, &Workspace::default(), id).await?);
     }
     Ok(records)
+}
+
+/// The record of a kind under `id` of a workspace. There is no read of one audit record.
+pub(crate) async fn read_one(
+    store: &Handle,
+    kind: RecordKind,
+    workspace: &Workspace,
+    id: &str,
+) -> Result<Option<Record>, Error> {
+    let scope = Scope::from(workspace);
+    macro_rules! read {
+        ($part:ident.$read:ident(), $variant:ident) => {
+            match &store.$part {
+                Some(part) => part.$read(&scope, &id.into()).await?.map(Record::$variant),
+                None => None,
+            }
+        };
+    }
+    Ok(match kind {
+        RecordKind::Session => read!(sessions.session(), Session),
+        RecordKind::Turn => read!(sessions.turn(), Turn),
+        RecordKind::Step => read!(sessions.step(), Step),
+        RecordKind::Episode => read!(episodic.episode(), Episode),
+        RecordKind::Note => read!(reflective.note(), Note),
+        RecordKind::State => match &store.reflective {
+            Some(part) => part.state(workspace, id).await?.map(|entry| Record::State(slot(entry))),
+            None => None,
+        },
+        RecordKind::Audit => None,
+    })
 }
 
 fn slot(entry: memkeep_core::StateEntry) -> StateSlot {

@@ -7,6 +7,7 @@ mod bundle;
 pub(crate) mod cancel;
 pub(crate) mod closing;
 pub(crate) mod cursors;
+pub(crate) mod damage;
 pub(crate) mod deletion;
 pub(crate) mod episodes;
 pub(crate) mod errors;

@@ -316,7 +316,7 @@ pub(crate) async fn missing_sources(case: &mut Case) -> Verdict {
 }
 
 /// Fills a store with everything that leaves something behind.
-async fn furnish(store: &Handle) -> Verdict {
+pub(super) async fn furnish(store: &Handle) -> Verdict {
     for (n, workspace) in ["a", "", "default", "a"].into_iter().enumerate() {
         let id = format!("{}", 9 - n);
         store.backend.commit(bundle_in(store, &id, workspace)).await?;
@@ -345,6 +345,20 @@ async fn furnish(store: &Handle) -> Verdict {
         batch.push(NewNote::new("old").created_at(Case::at(-50)));
     }
     store.backend.commit(batch).await?;
+    Ok(())
+}
+
+/// A furnished store goes on where it stood, whatever has happened to it since.
+pub(super) async fn goes_on(store: &Handle) -> Verdict {
+    if let Some(sessions) = &store.sessions {
+        sessions.resume_session(&"9".into()).await?;
+        let turn = sessions.record_turn(NewTurn::new("9", "user", "next")).await?;
+        must_equal!(turn.index, 6, "the index of the next turn");
+    }
+    if let Some(reflective) = &store.reflective {
+        let entry = reflective.put_state(PutState::new("gone", json!(1))).await?;
+        must_equal!(entry.version, 2, "the version of a key that was deleted");
+    }
     Ok(())
 }
 
@@ -382,15 +396,7 @@ pub(crate) async fn copies_are_equal(case: &mut Case) -> Verdict {
     );
     // Both go on alike.
     for store in [&store, &copy] {
-        if let Some(sessions) = &store.sessions {
-            sessions.resume_session(&"9".into()).await?;
-            let turn = sessions.record_turn(NewTurn::new("9", "user", "next")).await?;
-            must_equal!(turn.index, 6, "the index of the next turn");
-        }
-        if let Some(reflective) = &store.reflective {
-            let entry = reflective.put_state(PutState::new("gone", json!(1))).await?;
-            must_equal!(entry.version, 2, "the version of a key that was deleted");
-        }
+        goes_on(store).await?;
     }
     let sequence = ids_of(&copy, kinds(&copy)[0]).await?;
     let first: Vec<&str> = sequence.iter().take(2).map(String::as_str).collect();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memkeep_conformance::{Abilities, Factory, Handle, Need, Place};
+use memkeep_conformance::{Abilities, Damage, Factory, Handle, Need, Place};
 use memkeep_core::{
     Clock, Result,
     embedded::{Embedded, EmbeddedOptions},
@@ -94,7 +94,7 @@ impl Factory for Breaking {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::new().reopen().second_handle().kill().faults()
+        Abilities::new().reopen().second_handle().kill().faults().damage()
     }
 
     fn patience(&self) -> Duration {
@@ -104,5 +104,9 @@ impl Factory for Breaking {
 
     async fn break_writes(&self, place: &Place) -> Result<Box<dyn Send>> {
         Ok(Box::new(self.map(place).break_writes()))
+    }
+
+    async fn damage(&self, place: &Place, damage: &Damage) -> Result<()> {
+        self.map(place).damage(damage)
     }
 }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod bounds;
+mod damage;
 mod fidelity;
 mod find;
 mod one_ops;
@@ -21,6 +22,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mutant> {
     [
         batches::MUTANTS,
         bounds::MUTANTS,
+        damage::MUTANTS,
         fidelity::MUTANTS,
         find::MUTANTS,
         one_ops::MUTANTS,

@@ -8,14 +8,15 @@ use std::{
     },
 };
 
+use memkeep_conformance::Damage;
 use memkeep_core::{BackendInfo, Error, ErrorKind, Result};
 use memkeep_inmem::{InmemMap, InmemSnapshot, InmemTransaction};
-use memkeep_kv::{OrderedEngine, Snapshot, Transaction, Visit};
+use memkeep_kv::{OrderedEngine, Snapshot, Transaction, Visit, test_util};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 #[derive(Clone, Default)]
 pub(crate) struct SharedMap {
-    map: Arc<InmemMap>,
+    map: InmemMap,
     write: Arc<Mutex<()>>,
     broken: Arc<AtomicBool>,
     /// What the keys of the last commit held before it.
@@ -37,6 +38,13 @@ impl SharedMap {
     pub(crate) fn break_writes(&self) -> Fault {
         self.broken.store(true, Ordering::SeqCst);
         Fault(self.broken.clone())
+    }
+
+    pub(crate) fn damage(&self, damage: &Damage) -> Result<()> {
+        match damage {
+            Damage::Undecodable(record) => test_util::spoil(&self.map, record),
+            Damage::Altered(record) => test_util::alter(&self.map, record),
+        }
     }
 
     /// Loses the last commit.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use memkeep_conformance::{Abilities, Factory, Handle, Place};
+use example_backend_fjall::FjallEngine;
+use memkeep_conformance::{Abilities, Damage, Factory, Handle, Place};
 use memkeep_core::{Clock, Result, embedded::EmbeddedOptions};
+use memkeep_kv::test_util;
 
 struct Fjall;
 
@@ -17,7 +19,15 @@ impl Factory for Fjall {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::new().reopen().kill()
+        Abilities::new().reopen().kill().damage()
+    }
+
+    async fn damage(&self, place: &Place, damage: &Damage) -> Result<()> {
+        let engine = FjallEngine::open(&place.path().join("memory"))?;
+        match damage {
+            Damage::Undecodable(record) => test_util::spoil(&engine, record),
+            Damage::Altered(record) => test_util::alter(&engine, record),
+        }
     }
 }
 
@@ -25,4 +35,5 @@ memkeep_conformance::suite!(
     Fjall,
     lacks_second_handle = "fjall locks its folder",
     lacks_faults = "a write that failed poisons a fjall database until it is opened again",
+    lacks_copy = "fjall writes no copies",
 );

@@ -49,8 +49,11 @@ use crate::{
 ///   (`FIDELITY-JSON-01`), times (`FIDELITY-TIME-01`), long texts (`FIDELITY-SIZE-01`), and any text
 ///   byte for byte (`HOSTILE-TEXT-01`, `HOSTILE-KEY-01`). An empty text is not an absent one
 ///   (`FIDELITY-EMPTY-01`, `FIDELITY-EMPTY-02`).
-/// - Nothing is swallowed: a row that cannot be decoded is `Corrupt` with its table and row, never a
-///   shorter list.
+/// - Nothing is swallowed: a row that cannot be decoded is `Corrupt` with its table and row
+///   (`DAMAGE-READ-01`), never a shorter list (`DAMAGE-LIST-01`, `DAMAGE-SCAN-01`, `DAMAGE-FIND-01`).
+///   A batch that needs it is `Corrupt` too and stores nothing (`DAMAGE-COMMIT-01`); what is beside it
+///   stays readable (`DAMAGE-BESIDE-01`). A store that cannot tell how far damage goes is `Corrupt`
+///   when it is opened.
 /// - Any program of calls is answered as a plain model of these rules answers it (`MODEL-PROGRAM-01`),
 ///   also with reopening (`MODEL-PROGRAM-02`) and on two handles (`MODEL-PROGRAM-03`).
 /// - Concurrent calls are answered as if they had come one after the other, each between its beginning
@@ -104,8 +107,16 @@ pub trait Backend: Send + Sync + 'static {
         maintain::prune(self, prune).await
     }
 
-    /// Checks that the records agree with each other: counts, indexes, audit chains. With `repair`,
-    /// derived values are set right; lost or altered records cannot be.
+    /// Checks that the records agree with each other: counts and indexes (`VERIFY-COUNT-01`), audit
+    /// chains (`VERIFY-CHAIN-01`). What cannot be decoded is told of and does not end the check
+    /// (`VERIFY-DAMAGE-01`); of a sound store nothing is told (`VERIFY-SOUND-01`).
+    ///
+    /// With `repair`, derived values are set right (`REPAIR-COUNT-01`, `REPAIR-SOUND-01`); lost or
+    /// altered records cannot be, and stay as they are (`REPAIR-DAMAGE-01`). A backend without repair
+    /// is `Unsupported`.
+    ///
+    /// As provided, it reads page by page and not one state of the store: what others commit meanwhile
+    /// may look like a contradiction. Then it is run again while nobody writes.
     async fn verify(&self, verify: &Verify) -> Result<VerifyReport> {
         if verify.repair {
             return Err(self.unsupported("repair"));
