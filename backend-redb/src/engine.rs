@@ -33,7 +33,7 @@ struct Current {
 
 impl RedbEngine {
     /// Opens the file of `config`, or makes it.
-    pub(crate) fn open(config: RedbConfig) -> Result<Self> {
+    pub fn open(config: RedbConfig) -> Result<Self> {
         Self::open_with(config, StoreFile::open)
     }
 

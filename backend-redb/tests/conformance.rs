@@ -1,10 +1,11 @@
 //! The contract, clause by clause.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use memkeep_conformance::{Abilities, Factory, Handle, Place};
+use memkeep_conformance::{Abilities, Damage, Factory, Handle, Place};
 use memkeep_core::{Clock, Result};
-use memkeep_redb::RedbConfig;
+use memkeep_kv::test_util;
+use memkeep_redb::{RedbConfig, RedbEngine};
 
 struct Redb;
 
@@ -16,7 +17,19 @@ impl Factory for Redb {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::new().reopen().kill()
+        Abilities::new().reopen().kill().damage().copy()
+    }
+
+    async fn damage(&self, place: &Place, damage: &Damage) -> Result<()> {
+        let engine = RedbEngine::open(RedbConfig::new(place.path().join("memory.redb")))?;
+        match damage {
+            Damage::Undecodable(record) => test_util::spoil(&engine, record),
+            Damage::Altered(record) => test_util::alter(&engine, record),
+        }
+    }
+
+    async fn open_copy(&self, path: &Path, clock: Arc<dyn Clock>) -> Result<Handle> {
+        Ok(Handle::new(Arc::new(RedbConfig::new(path).clock(clock).open().await?)))
     }
 }
 

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use memkeep_core::{
     Backend, Clock, EpisodicBackend, ErrorKind, ManualClock, ReflectiveStore, Result, SessionStore,
@@ -153,6 +153,16 @@ impl Case {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Opens what `backup` wrote to `path`.
+    pub async fn open_copy(&mut self, path: &Path) -> Result<Handle, Failure> {
+        let text = Call::text(path);
+        self.log.note(&format!("let copy = factory.open_copy({text}, clock.clone()).await?;"));
+        let copy = self.factory.open_copy(path, self.clock.clone()).await?;
+        let copy = record::recorded(copy, "copy", &self.log);
+        self.other_stores.push(copy.clone());
+        Ok(copy)
     }
 
     /// Nothing in the store contradicts anything else.

@@ -495,6 +495,14 @@ macro_rules! __memkeep_clauses {
                 "After compact no index is used again.";
             reflective fresh compact_keep_04 "COMPACT-KEEP-04" upkeep::versions_after_compact
                 "After compact versions and chains go on.";
+            any fresh compact_keep_05 "COMPACT-KEEP-05" upkeep::receipts_after_compact
+                "After compact keys are honoured.";
+            any fresh compact_keep_06 "COMPACT-KEEP-06" upkeep::origins_after_compact
+                "After compact a retry by id is known, though the record has changed since.";
+            any reopen compact_keep_07 "COMPACT-KEEP-07" upkeep::reopened_after_compact
+                "After compact and reopening all records are there, and retries are known.";
+            any fresh compact_wipe_01 "COMPACT-WIPE-01" upkeep::wiped
+                "After compact no file in the store's folder holds the text of deleted records.";
             any fresh batch_atomic_01 "BATCH-ATOMIC-01" batches::refused_leaves_nothing
                 "A batch with a refused op stores nothing, and the store goes on as if it had not been.";
             any fresh batch_atomic_02 "BATCH-ATOMIC-02" batches::error_names_position
@@ -689,6 +697,14 @@ macro_rules! __memkeep_clauses {
                 "A repair sets counts, total, next indexes and last_active of sessions right, loses no record, and leaves the store sound.";
             any damage repair_damage_01 "REPAIR-DAMAGE-01" damage::repaired_damage
                 "A repair neither drops nor hides a record that cannot be decoded, and leaves the others.";
+            any copy backup_copy_01 "BACKUP-COPY-01" backup::copied
+                "A copy that backup wrote opens as the store was: records and their order, indexes, versions, chains, retries.";
+            any copy backup_copy_02 "BACKUP-COPY-02" backup::copied_meanwhile
+                "A copy that backup wrote among writers is of one moment, with all that was committed before.";
+            any copy backup_path_01 "BACKUP-PATH-01" backup::taken_paths
+                "A path where something is already is Conflict to backup, and what is there stays as it is.";
+            any copy backup_fail_01 "BACKUP-FAIL-01" backup::failed_backups
+                "A backup that fails leaves no file.";
             any fresh cancel_commit_01 "CANCEL-COMMIT-01" cancel::dropped_commits
                 "A commit that is dropped at any await point leaves its batch whole or not at all, and the next commit is clean.";
             any second_handle cancel_commit_02 "CANCEL-COMMIT-02" cancel::dropped_commits_hold_no_lock

@@ -90,6 +90,8 @@ mod one {
         lacks_kill = "volatile",
         lacks_reopen = "volatile",
         lacks_second_handle = "one handle has the map for itself",
+        lacks_damage = "nothing else reaches the map",
+        lacks_copy = "there is no backup of what is volatile",
     );
 }
 
@@ -116,5 +118,7 @@ mod two {
         lacks_reopen = "volatile",
         lacks_kill = "volatile",
         lacks_faults = "a map does not fail",
+        lacks_damage = "nothing else reaches the map",
+        lacks_copy = "there is no backup of what is volatile",
     );
 }

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use memkeep_core::{
-    Batch, DeleteState, Error, Expected, NewAudit, NewEpisode, NewNote, NewSession, NewStep,
-    NewTurn, Op, Outcome, PutState, Record, RecordKind, Scan, Scope, StateSlot, Workspace,
+    Batch, DeleteState, EpisodeRevision, Error, Expected, NewAudit, NewEpisode, NewNote,
+    NewSession, NewStep, NewTurn, Op, Outcome, PutState, Record, RecordKind, Scan, Scope,
+    StateSlot, Workspace,
 };
 use serde_json::json;
 
@@ -78,6 +79,23 @@ pub(crate) fn clashes(store: &Handle, id: &str) -> Vec<Op> {
         ops.push(NewAudit::new("another", "allow").id(id).into());
     }
     ops
+}
+
+/// Changes of the bundle `id` what can be changed.
+pub(crate) fn changes(store: &Handle, id: &str) -> Batch {
+    let mut batch = Batch::new();
+    if store.sessions.is_some() {
+        batch.push(NewTurn::new(id, "user", "later"));
+        batch.push(Op::TagTurn { turn: id.into(), name: "tag".to_owned(), value: None });
+        batch.push(Op::EndSession { session: id.into(), at: None });
+    }
+    if store.episodic.is_some() {
+        batch.push(EpisodeRevision::new(id).problem("changed"));
+    }
+    if store.reflective.is_some() {
+        batch.push(PutState::new(id, json!("changed")));
+    }
+    batch
 }
 
 /// Deletes of the bundle `id` what can be deleted by name: all but its audit record.

@@ -302,9 +302,11 @@ async fn miscounted(case: &mut Case) -> Result<bool, Failure> {
     case.damage(&damages).await
 }
 
+type Change = fn(&mut Session);
+
 /// Derived fields that can be told from turns and steps, and how they are made wrong. What only
 /// exceeds them may come from turns that were deleted.
-const WRONG: [(&str, fn(&mut Session)); 6] = [
+const WRONG: [(&str, Change); 6] = [
     ("turn_count", |session| session.turn_count = 7),
     ("step_count", |session| session.step_count = 7),
     ("total_tokens", |session| session.total_tokens = 7),
@@ -338,22 +340,18 @@ pub(crate) async fn verified_chains(case: &mut Case) -> Verdict {
             records.push(store.append_audit(new.workspace(workspace)).await?);
         }
     }
+    let first_forged = records.iter().find(|record| record.id.as_str() == "forged 1");
+    let before = first_forged.map(|record| record.hash).unwrap_or_default();
     let mut damages = Vec::new();
-    for record in &mut records {
-        let before = match record.id.as_str() {
-            "altered 2" | "altered 4" => None,
-            "forged 2" => Some("forged 1"),
-            _ => continue,
-        };
-        record.decision = "allow".to_owned();
-        if before.is_some() {
-            let list = ListAudit::new().scope("forged");
-            let chain = store.audit_log(&list).await?.items;
-            let first = chain.into_iter().find(|record| Some(record.id.as_str()) == before);
-            let first = first.ok_or_else(|| Failure::new("the first record", "none"))?;
-            record.hash = record.expected_hash(&first.hash);
+    for mut record in records {
+        if !["altered 2", "altered 4", "forged 2"].contains(&record.id.as_str()) {
+            continue;
         }
-        damages.push(Damage::Altered(Record::Audit(record.clone())));
+        record.decision = "allow".into();
+        if record.workspace.as_str() == "forged" {
+            record.hash = record.expected_hash(&before);
+        }
+        damages.push(Damage::Altered(Record::Audit(record)));
     }
     if !case.damage(&damages).await? {
         return Ok(());

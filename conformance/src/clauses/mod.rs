@@ -1,6 +1,7 @@
 //! The tests of the clauses. What each shows is its rule in the table.
 
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod batches;
 pub(crate) mod bounds;
 mod bundle;

@@ -9,8 +9,8 @@ use memkeep_core::{
 use serde_json::json;
 
 use super::bundle::{
-    all_records, anonymous, bundle, clashes, creations, deletions, ids, ids_of, kinds, read,
-    record_of, whole_bundles,
+    all_records, anonymous, bundle, changes, clashes, creations, deletions, ids, ids_of, kinds,
+    read, record_of, whole_bundles,
 };
 use crate::{
     Case, Failure, Handle, Verdict,
@@ -95,20 +95,7 @@ pub(crate) async fn again_on_another_handle(case: &mut Case) -> Verdict {
 pub(crate) async fn again_after_changes(case: &mut Case) -> Verdict {
     let store = case.handle();
     let first = store.backend.commit(bundle(&store, "x").key("key")).await?;
-    // A session goes on as soon as it has a turn; everything else is changed by name.
-    let mut changes = Batch::new();
-    if store.sessions.is_some() {
-        changes.push(NewTurn::new("x", "user", "later"));
-        changes.push(Op::TagTurn { turn: "x".into(), name: "tag".to_owned(), value: None });
-        changes.push(Op::EndSession { session: "x".into(), at: None });
-    }
-    if store.episodic.is_some() {
-        changes.push(EpisodeRevision::new("x").problem("changed"));
-    }
-    if store.reflective.is_some() {
-        changes.push(PutState::new("x", json!("changed")));
-    }
-    store.backend.commit(changes).await?;
+    store.backend.commit(changes(&store, "x")).await?;
     let stored = all_records(&store).await?;
     let again = store.backend.commit(bundle(&store, "x").key("key")).await?;
     must_equal!(again, first, "the receipt after changes");

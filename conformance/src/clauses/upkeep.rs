@@ -1,21 +1,25 @@
 //! Statistics, and compaction.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use memkeep_core::{
     Batch, Counts, DeleteState, EpisodeRevision, ErrorKind, ListEpisodes, ListTurns, NewAudit,
-    NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, Prune, PutState, Record, Scan, Scope,
-    Stats, Workspace, WorkspaceCounts,
+    NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, Prune, PutState, Receipt, Record, Scan,
+    Scope, Stats, Workspace, WorkspaceCounts,
 };
 use serde_json::json;
 
 use super::{
-    bundle::bundle,
+    bundle::{all_records, bundle, changes, creations, deletions},
     sample::{Sample, kinds, read_all},
 };
 use crate::{
-    Case, Part, Verdict,
-    failure::{must_equal, must_refuse},
+    Case, Failure, Part, Verdict,
+    failure::{must, must_equal, must_refuse},
 };
 
 /// `workspaces` and `stats` say what scans give; `right` is how many records there are.
@@ -175,16 +179,17 @@ pub(crate) async fn bytes_are_the_stores(case: &mut Case) -> Verdict {
     Ok(())
 }
 
-/// Compacts, where the backend can.
-async fn compact(case: &Case) -> Verdict {
+/// Compacts, where the backend can; whether it can.
+async fn compact(case: &Case) -> Result<bool, Failure> {
     match case.backend().compact().await {
-        Err(error) if error.kind() != ErrorKind::Unsupported => Err(error.into()),
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Writes samples, forgets every other one, compacts; gives the samples that are left.
-async fn thinned(case: &Case) -> Result<Vec<Sample>, crate::Failure> {
+async fn thinned(case: &Case) -> Result<Vec<Sample>, Failure> {
     let (mut left, mut batch) = (Vec::new(), Batch::new());
     for n in 0..20 {
         let sample = Sample::new(n);
@@ -246,4 +251,97 @@ pub(crate) async fn versions_after_compact(case: &mut Case) -> Verdict {
     let audit = store.append_audit(NewAudit::new("act", "allow").workspace(name)).await?;
     must_equal!(audit.seq, 2, "the number of the next audit record");
     case.verify().await
+}
+
+/// A batch under a key, whose records are changed after it.
+async fn changed(case: &Case) -> Result<(Batch, Receipt), Failure> {
+    let store = case.handle();
+    let batch = bundle(&store, "x").key("key");
+    let receipt = store.backend.commit(batch.clone()).await?;
+    store.backend.commit(changes(&store, "x")).await?;
+    Ok((batch, receipt))
+}
+
+/// The batch is answered as it was, and its records are known by their ids.
+async fn retries_known(case: &Case, by_key: Option<(Batch, Receipt)>, by_id: bool) -> Verdict {
+    let store = case.handle();
+    let stored = all_records(&store).await?;
+    if let Some((batch, receipt)) = by_key {
+        must_equal!(store.backend.commit(batch).await?, receipt, "the receipt under the key");
+    }
+    if by_id {
+        store.backend.commit(creations(&store, "x")).await?;
+    }
+    must_equal!(all_records(&store).await?, stored, "what is stored after retries");
+    Ok(())
+}
+
+pub(crate) async fn receipts_after_compact(case: &mut Case) -> Verdict {
+    let keyed = changed(case).await?;
+    compact(case).await?;
+    retries_known(case, Some(keyed), false).await
+}
+
+pub(crate) async fn origins_after_compact(case: &mut Case) -> Verdict {
+    changed(case).await?;
+    compact(case).await?;
+    retries_known(case, None, true).await
+}
+
+pub(crate) async fn reopened_after_compact(case: &mut Case) -> Verdict {
+    thinned(case).await?;
+    let keyed = changed(case).await?;
+    let stored = all_records(&case.handle()).await?;
+    compact(case).await?;
+    case.reopen().await?;
+    must_equal!(all_records(&case.handle()).await?, stored, "what is stored");
+    retries_known(case, Some(keyed), true).await?;
+    case.verify().await
+}
+
+/// What no file holds by chance.
+const DELETED: &str = "text-that-was-deleted-8d1f0c";
+
+pub(crate) async fn wiped(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    let mut batch = Batch::new();
+    if store.sessions.is_some() {
+        batch.push(Op::StartSession(NewSession::new().id("x").model(DELETED)));
+        batch.push(NewTurn::new("x", "user", DELETED).id("x"));
+        batch.push(NewStep::new("x", "step", "ok").payload(json!(DELETED)));
+    }
+    if store.episodic.is_some() {
+        batch.push(NewEpisode::new(DELETED, "").id("x"));
+    }
+    if store.reflective.is_some() {
+        batch.push(NewNote::new(DELETED).id("x"));
+        batch.push(PutState::new("x", json!(DELETED)));
+    }
+    store.backend.commit(batch.key("key")).await?;
+    store.backend.commit(bundle(&store, "left")).await?;
+    store.backend.commit(deletions(&store, "x")).await?;
+    if compact(case).await? {
+        let held = holding(case.place.path()).map_err(|error| {
+            Failure::new("the files of the store's folder can be read", error.to_string())
+        })?;
+        must!(held.is_empty(), "no file holds the text, as these do: {held:?}");
+    }
+    Ok(())
+}
+
+/// The files in `folder`, and in the folders in it, that hold the deleted text.
+fn holding(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(holding(&path)?);
+        } else {
+            let bytes = fs::read(&path)?;
+            if bytes.windows(DELETED.len()).any(|part| part == DELETED.as_bytes()) {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
 }

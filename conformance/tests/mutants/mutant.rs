@@ -1,7 +1,7 @@
 use std::{
     collections::HashMap,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -57,7 +57,9 @@ impl Breaking {
     }
 
     fn map(&self, place: &Place) -> SharedMap {
-        self.maps.lock().unwrap().entry(place.path().to_owned()).or_default().clone()
+        let mut maps = self.maps.lock().unwrap();
+        let new = || SharedMap::at(place.path());
+        maps.entry(place.path().to_owned()).or_insert_with(new).clone()
     }
 
     async fn sound(&self, place: &Place, clock: Arc<dyn Clock>) -> Result<Store> {
@@ -67,9 +69,13 @@ impl Breaking {
             // No proof cuts the power.
             return Ok(Arc::new(config.synchronous(Synchronous::Normal).open().await?));
         }
+        self.open_map(self.map(place), clock).await
+    }
+
+    async fn open_map(&self, map: SharedMap, clock: Arc<dyn Clock>) -> Result<Store> {
         let mut options = EmbeddedOptions::default();
         options.clock = clock;
-        let (map, defect) = (self.map(place), self.defect.clone());
+        let defect = self.defect.clone();
         let open = |_: &dyn Clock| {
             let (engine, writer) = KvEngine::open(map, 2)?;
             Ok((BrokenEngine(engine), BrokenWriter { writer, defect }))
@@ -94,7 +100,7 @@ impl Factory for Breaking {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::new().reopen().second_handle().kill().faults().damage()
+        Abilities::new().reopen().second_handle().kill().faults().damage().copy()
     }
 
     fn patience(&self) -> Duration {
@@ -108,5 +114,10 @@ impl Factory for Breaking {
 
     async fn damage(&self, place: &Place, damage: &Damage) -> Result<()> {
         self.map(place).damage(damage)
+    }
+
+    async fn open_copy(&self, path: &Path, clock: Arc<dyn Clock>) -> Result<Handle> {
+        let store = self.open_map(SharedMap::of_copy(path), clock).await?;
+        Ok(Handle::new(Arc::new(Broken { store, defect: self.defect.clone() })))
     }
 }

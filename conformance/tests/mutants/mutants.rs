@@ -1,5 +1,6 @@
 //! The mutants, by the part of the contract that they break.
 
+mod backup;
 mod batches;
 mod bounds;
 mod damage;
@@ -20,6 +21,7 @@ use crate::mutant::Mutant;
 
 pub(crate) fn all() -> impl Iterator<Item = &'static Mutant> {
     [
+        backup::MUTANTS,
         batches::MUTANTS,
         bounds::MUTANTS,
         damage::MUTANTS,

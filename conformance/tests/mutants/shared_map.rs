@@ -1,7 +1,10 @@
 //! The in-memory engine, so that its map outlives a handle, serves several, and can be broken.
 
 use std::{
+    fs::{self, File},
+    io,
     ops::Range,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex as StdMutex,
         atomic::{AtomicBool, Ordering},
@@ -19,11 +22,24 @@ pub(crate) struct SharedMap {
     map: InmemMap,
     write: Arc<Mutex<()>>,
     broken: Arc<AtomicBool>,
+    /// The folder of its place, in which nothing is kept.
+    pub(crate) folder: PathBuf,
     /// What the keys of the last commit held before it.
     before: Arc<StdMutex<Vec<Pair>>>,
 }
 
 type Pair = (Vec<u8>, Option<Vec<u8>>);
+
+/// What is in the file that a backup writes, as JSON.
+pub(crate) type Copied = Vec<(Vec<u8>, Vec<u8>)>;
+
+pub(crate) fn read_copy(path: &Path) -> Copied {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+pub(crate) fn write_copy(path: &Path, pairs: &Copied) {
+    fs::write(path, serde_json::to_vec(pairs).unwrap()).unwrap();
+}
 
 /// Writing fails until this is dropped.
 pub(crate) struct Fault(Arc<AtomicBool>);
@@ -38,6 +54,22 @@ impl SharedMap {
     pub(crate) fn break_writes(&self) -> Fault {
         self.broken.store(true, Ordering::SeqCst);
         Fault(self.broken.clone())
+    }
+
+    /// An empty map, at a place with this folder.
+    pub(crate) fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), ..Self::default() }
+    }
+
+    /// What a backup wrote.
+    pub(crate) fn of_copy(path: &Path) -> Self {
+        let copy = Self::default();
+        let mut transaction = copy.map.begin().unwrap();
+        for (key, value) in read_copy(path) {
+            transaction.put(&key, &value).unwrap();
+        }
+        transaction.commit().unwrap();
+        copy
     }
 
     pub(crate) fn damage(&self, damage: &Damage) -> Result<()> {
@@ -100,6 +132,20 @@ impl OrderedEngine for SharedMap {
     }
     fn compact(&self) -> Result<()> {
         self.map.compact()
+    }
+    fn backup(&self, path: &Path) -> Result<()> {
+        let mut pairs: Copied = Vec::new();
+        self.map.snapshot()?.scan(&[0][..]..&[0xFF][..], false, &mut |key, value| {
+            pairs.push((key.to_vec(), value.to_vec()));
+            Ok(true)
+        })?;
+        let refused = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::new(ErrorKind::Conflict, "a file is there"),
+            _ => Error::new(ErrorKind::Unavailable, "no file").caused_by(error),
+        };
+        File::create_new(path).map_err(refused)?;
+        write_copy(path, &pairs);
+        Ok(())
     }
 }
 

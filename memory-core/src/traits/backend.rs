@@ -126,12 +126,19 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Gives the space of deleted records back, and wipes what is left of their text. Everything
     /// else stays: records and their order (`COMPACT-KEEP-01`), what comes next in an order
-    /// (`COMPACT-KEEP-02`), indexes (`COMPACT-KEEP-03`), versions and chains (`COMPACT-KEEP-04`).
+    /// (`COMPACT-KEEP-02`), indexes (`COMPACT-KEEP-03`), versions and chains (`COMPACT-KEEP-04`),
+    /// and what retries are known by (`COMPACT-KEEP-05`, `COMPACT-KEEP-06`); also after reopening
+    /// (`COMPACT-KEEP-07`). A file of the store holds nothing of a deleted text then
+    /// (`COMPACT-WIPE-01`).
     async fn compact(&self) -> Result<()> {
         Err(self.unsupported("compact"))
     }
 
-    /// Writes a consistent copy of the live store to a new file.
+    /// Writes a copy of the live store to a new file: one state of it, with all that was committed
+    /// before the call (`BACKUP-COPY-02`), which opens as any store does (`BACKUP-COPY-01`).
+    ///
+    /// Errors: `Conflict` if there is something at `path`, which stays as it is (`BACKUP-PATH-01`);
+    /// `StorageFull`, `Timeout`, `Unavailable`. No file is left then (`BACKUP-FAIL-01`).
     async fn backup(&self, path: &Path) -> Result<()> {
         let _ = path;
         Err(self.unsupported("backup"))
