@@ -75,7 +75,12 @@ fn json(value: &impl Serialize) -> String {
     let cut = serde_json::to_writer(&mut json, value).is_err();
     let json = String::from_utf8_lossy(&json.0);
     let cut = if cut { " …" } else { "" };
-    format!("from_json(r####\"{json}{cut}\"####)")
+    // As many hashes as the text does not end by itself.
+    let mut hashes = "#".to_owned();
+    while json.contains(&format!("\"{hashes}")) {
+        hashes.push('#');
+    }
+    format!("from_json(r{hashes}\"{json}{cut}\"{hashes})")
 }
 
 /// The beginning of a text that may be far too large to be shown.

@@ -39,6 +39,7 @@ impl Case {
         let place = Place::new()?;
         let start = Timestamp::from_micros(START).unwrap_or_default();
         let clock = Arc::new(ManualClock::new(start));
+        log.note("let store = open(&place, clock.clone()).await?;");
         let handle = factory.open(&place, clock.clone()).await?;
         let handle = record::recorded(handle, "store", &log);
         let (other_places, other_stores) = (Vec::new(), Vec::new());
@@ -95,7 +96,7 @@ impl Case {
 
     /// Opens the store again, when it has been closed.
     pub async fn open(&mut self) -> Result<()> {
-        self.log.note("let store = factory.open(&place, clock.clone()).await?;");
+        self.log.note("let store = open(&place, clock.clone()).await?;");
         let handle = self.factory.open(&self.place, self.clock.clone()).await?;
         self.handle = record::recorded(handle, "store", &self.log);
         Ok(())
@@ -103,7 +104,7 @@ impl Case {
 
     /// Another handle on the same store.
     pub async fn second_handle(&self, name: &'static str) -> Result<Handle, Failure> {
-        self.log.note(&format!("let {name} = factory.open(&place, clock.clone()).await?;"));
+        self.log.note(&format!("let {name} = open(&place, clock.clone()).await?;"));
         let handle = self.factory.open(&self.place, self.clock.clone()).await?;
         Ok(record::recorded(handle, name, &self.log))
     }
@@ -122,7 +123,8 @@ impl Case {
         clock: Arc<dyn Clock>,
     ) -> Result<Handle, Failure> {
         let place = self.other_place()?;
-        self.log.note(&format!("let {name} = factory.open(&another_place, clock.clone()).await?;"));
+        self.log.note(&format!("let {name}_place = Place::new()?;"));
+        self.log.note(&format!("let {name} = open(&{name}_place, clock.clone()).await?;"));
         let handle = record::recorded(self.factory.open(&place, clock).await?, name, &self.log);
         self.other_stores.push(handle.clone());
         Ok(handle)

@@ -159,6 +159,12 @@ impl Site {
         Self { binary: std::env::current_exe().ok(), child: name.to_owned() }
     }
 
+    /// The name of the test that runs the clause `id`.
+    pub(crate) fn test(&self, id: &str) -> String {
+        let module = self.child.strip_suffix("child").unwrap_or_default();
+        format!("{module}{}", id.to_lowercase().replace('-', "_"))
+    }
+
     /// Whether this process was started as the child of this site.
     pub fn is_asked_for(&self) -> bool {
         std::env::args().nth(1).as_deref() == Some(self.child.as_str())

@@ -20,6 +20,11 @@ impl Failure {
         Self { expected: expected.into(), actual: actual.into() }
     }
 
+    /// A failure in words, with the value that came.
+    pub(crate) fn unlike(expected: impl Into<String>, actual: &(impl Debug + ?Sized)) -> Self {
+        Self::new(expected, part(&format!("{actual:?}"), 0))
+    }
+
     /// A failure in values. Long ones are shown from shortly before where they part.
     pub fn values(
         what: &str,
@@ -70,11 +75,11 @@ macro_rules! must_equal {
 }
 pub(crate) use must_equal;
 
-/// `must!(condition, "what must hold", …)`
+/// `must!(condition, value, "what must hold of the value", …)`, where there is no one right value.
 macro_rules! must {
-    ($condition:expr, $($what:tt)+) => {
+    ($condition:expr, $actual:expr, $($what:tt)+) => {
         if !$condition {
-            return Err($crate::Failure::new(format!($($what)+), "it does not"));
+            return Err($crate::Failure::unlike(format!($($what)+), &$actual));
         }
     };
 }

@@ -20,7 +20,8 @@ enum Folder {
 }
 
 impl Place {
-    pub(crate) fn new() -> Result<Self> {
+    /// A place of its own, as a clause has it.
+    pub fn new() -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("memkeep-")
             .tempdir()

@@ -3,7 +3,7 @@
 use std::{
     fmt::{self, Debug},
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -25,7 +25,15 @@ const ANSWER_CHARS: usize = 400;
 
 /// The calls on a case's stores, in the order in which they began.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<(String, String)>>>);
+pub struct Log(Arc<Mutex<Lines>>);
+
+#[derive(Default)]
+struct Lines {
+    /// Each with its answer.
+    calls: Vec<(String, String)>,
+    /// Nothing is added any more.
+    closed: bool,
+}
 
 impl Log {
     /// Writes a line down, whole.
@@ -35,23 +43,36 @@ impl Log {
 
     /// Shows what another log has instead.
     pub(crate) fn replace(&self, other: &Self) {
-        let lines = other.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+        let calls = other.lines().calls.clone();
+        self.lines().calls = calls;
     }
 
-    fn begin(&self, line: &str) -> usize {
+    /// Leaves out what is called from now on: the clause has failed.
+    pub(crate) fn close(&self) {
+        self.lines().closed = true;
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a call down; where, if it is shown.
+    fn begin(&self, line: &str) -> Option<usize> {
         self.push(cut(line, CALL_CHARS), "no answer")
     }
 
-    fn push(&self, line: String, answer: &str) -> usize {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push((line, answer.to_owned()));
-        lines.len() - 1
+    fn push(&self, line: String, answer: &str) -> Option<usize> {
+        let mut lines = self.lines();
+        if lines.closed {
+            return None;
+        }
+        lines.calls.push((line, answer.to_owned()));
+        Some(lines.calls.len() - 1)
     }
 
-    fn end(&self, at: usize, answer: &impl Debug) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, shown)) = lines.get_mut(at) {
+    fn end(&self, at: Option<usize>, answer: &impl Debug) {
+        let mut lines = self.lines();
+        if let Some((_, shown)) = at.and_then(|at| lines.calls.get_mut(at)) {
             // What is not set says nothing, and there is much of it.
             let answer = beginning(answer, 4 * ANSWER_CHARS);
             let unset = |field: &&str| [": None", ": {}"].iter().any(|end| field.ends_with(end));
@@ -66,14 +87,14 @@ impl Log {
 
     /// The calls as Rust, each with its answer as a comment.
     pub fn program(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let left_out = lines.len().saturating_sub(SHOWN);
+        let calls = &self.lines().calls;
+        let left_out = calls.len().saturating_sub(SHOWN);
         let mut program = String::new();
         if left_out > 0 {
             let note = format!("// {left_out} calls before these are left out\n");
             program.push_str(&note);
         }
-        for (call, answer) in &lines[left_out..] {
+        for (call, answer) in &calls[left_out..] {
             program.push_str(call);
             if !answer.is_empty() {
                 program.push_str("\n    // ");

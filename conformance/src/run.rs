@@ -8,6 +8,10 @@ use memkeep_core::Error;
 
 use crate::{CLAUSES, Case, Clause, Factory, Failure, Log, Verdict, factory::Site, repeats};
 
+/// Stands above the calls.
+const FRAME: &str =
+    "// The calls. To run them, paste them into the frame that docs/run-the-suite.md shows.\n";
+
 /// Runs one clause on a fresh store; the text of what failed, with everything needed to see why.
 ///
 /// `MEMKEEP_SEED` repeats a run that drew random numbers.
@@ -21,10 +25,11 @@ pub fn run_on_site(factory: Arc<dyn Factory>, site: &Site, clause: &Clause) -> R
     let seed = seed();
     let log = Log::default();
     let name = clause.id;
+    let test = site.test(name);
     let failed = |failure: Failure| {
         let Failure { expected, actual } = failure;
         format!(
-            "{name}: {rule}\n\nexpected  {expected}\n  actual  {actual}\n\nseed {seed} (MEMKEEP_SEED={seed})\n\n{program}",
+            "{name}: {rule}\n\nexpected  {expected}\n  actual  {actual}\n\nagain: MEMKEEP_SEED={seed} cargo test {test}\n\n{FRAME}{program}",
             rule = clause.rule,
             program = log.program(),
         )
@@ -52,6 +57,9 @@ fn verdict(
         let mut case = Case::new(factory, site, seed, log).await.map_err(open)?;
         case.has(part)?;
         let verdict = test(&mut case).await;
+        if verdict.is_err() {
+            case.log.close();
+        }
         let destroyed = case.destroy().await;
         verdict?;
         destroyed.map_err(Into::into)

@@ -12,7 +12,8 @@
 /// | `lacks_episodic`, `lacks_sessions`, `lacks_reflective` | that part in its [`Handle`](crate::Handle) |
 ///
 /// The tests are in a module `conformance`; one clause is run by
-/// `cargo test --test conformance turn_order_01`, where `tests/conformance.rs` has the macro line.
+/// `cargo test --test conformance conformance::turn_order_01 -- --exact`, where `tests/conformance.rs`
+/// has the macro line.
 #[macro_export]
 macro_rules! suite {
     ($factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {

@@ -753,6 +753,12 @@ macro_rules! __memkeep_clauses {
                 "A slow subscriber is told how many commits it missed.";
             any fresh feed_end_01 "FEED-END-01" feed::the_end
                 "A feed ends when the handle is closed and all has been told, also for one who waits.";
+            any fresh info_kinds_01 "INFO-KINDS-01" info::kinds_are_those_of_the_parts
+                "`info` names the kinds of records that the handle's parts keep, each once.";
+            any fresh info_durability_01 "INFO-DURABILITY-01" info::durability_shows
+                "`info` says Volatile of a store that cannot be reopened, and of no other.";
+            any fresh info_sharing_01 "INFO-SHARING-01" info::sharing_shows
+                "`info` says Handle of a store that has no second handle, and of no other.";
             any fresh close_handle_01 "CLOSE-HANDLE-01" closing::closing_twice
                 "Closing twice is fine.";
             any fresh close_handle_02 "CLOSE-HANDLE-02" closing::later_calls_are_closed

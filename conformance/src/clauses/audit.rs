@@ -42,7 +42,7 @@ async fn chain_holds(case: &Case, workspace: &str, length: u64) -> Verdict {
 pub(crate) async fn append(case: &mut Case) -> Verdict {
     let store = case.reflective()?;
     let first = store.append_audit(NewAudit::new("act", "allow")).await?;
-    must!(first.id.as_str().starts_with("aud-"), "a generated id starts with aud-");
+    must!(first.id.as_str().starts_with("aud-"), first.id, "a generated id starts with aud-");
     let mut right = AuditRecord {
         id: first.id.clone(),
         workspace: "default".into(),

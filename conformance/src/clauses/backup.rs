@@ -143,7 +143,8 @@ pub(crate) async fn taken_paths(case: &mut Case) -> Verdict {
     must_refuse!(store.backend.backup(&path).await, Conflict, "a path with an earlier copy");
     let copy = case.open_copy(&path).await?;
     must_equal!(read(&copy, "y").await?, [], "what the earlier copy has of later batches");
-    must!(!read(&copy, "x").await?.is_empty(), "the earlier copy is as it was");
+    let kept = read(&copy, "x").await?;
+    must!(!kept.is_empty(), kept, "the earlier copy is as it was");
     Ok(())
 }
 
@@ -157,11 +158,11 @@ pub(crate) async fn failed_backups(case: &mut Case) -> Verdict {
     let folder = nowhere(case)?;
     let path = folder.join("copy");
     let written = store.backend.backup(&path).await;
-    must!(written.is_err(), "a backup into a folder that is not there fails");
-    must!(!folder.exists(), "the folder is not made");
+    must!(written.is_err(), written, "a backup into a folder that is not there fails");
+    must!(!folder.exists(), folder, "the folder is not made");
     store.backend.close().await?;
     let path = nowhere(case)?;
     must_refuse!(store.backend.backup(&path).await, Closed, "a backup of a closed store");
-    must!(!path.exists(), "a backup that failed leaves no file");
+    must!(!path.exists(), path, "a backup that failed leaves no file");
     Ok(())
 }

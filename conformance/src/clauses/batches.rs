@@ -301,7 +301,7 @@ async fn seen(store: &Handle) -> Verdict {
     for record in &by_id {
         // Reads of sessions look up the first prompt, scans do not.
         let same = matches!(record, Record::Session(_)) || stored.contains(record);
-        must!(same, "the scan has what is read by id: {record:?}");
+        must!(same, stored, "the scan has what is read by id: {record:?}");
     }
     let audits = usize::from(store.reflective.is_some());
     must_equal!(by_id.len(), stored.len() - audits, "how many records are read by id");

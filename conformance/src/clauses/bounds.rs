@@ -37,7 +37,7 @@ pub(crate) async fn ids_at_the_bound(case: &mut Case) -> Verdict {
         must_equal!(ids_of(&store, kind).await?, names, "the {} records", kind.as_str());
     }
     let found = read(&store, &names[1]).await?;
-    must!(!found.is_empty(), "a record is found by such an id");
+    must!(!found.is_empty(), found, "a record is found by such an id");
     for record in found {
         must_equal!(record.id(), names[1], "the id of what is read");
     }
@@ -83,7 +83,11 @@ async fn refuses(store: &Handle, ops: Vec<(&str, Op)>) -> Verdict {
         let error = must_refuse!(refused, InvalidArgument, "{what}");
         must_equal!(error.get("field"), Some(field), "the error's `field` for {what}");
         must_equal!(error.get("op"), Some(&*position.to_string()), "the error's `op` for {what}");
-        must!(!error.is_retryable(), "{error:?} is no error that passes by itself");
+        must!(
+            !error.is_retryable(),
+            error,
+            "an error that is not retryable: it does not pass by itself"
+        );
     }
     must_equal!(whole_bundles(store).await?, ids([]), "what is stored");
     Ok(())
@@ -247,6 +251,7 @@ pub(crate) async fn json_at_the_bound(case: &mut Case) -> Verdict {
         let fields = |r| serde_json::to_value(r).unwrap_or_default();
         must!(
             records.iter().map(fields).any(|record| record[field] == deep),
+            records,
             "{field} comes back as it was given, {MAX_JSON_DEPTH} deep"
         );
     }

@@ -84,7 +84,11 @@ pub(crate) async fn dropped_commits(case: &mut Case) -> Verdict {
         }
     }
     let there = whole_bundles(&store).await?;
-    must!(acknowledged.is_subset(&there), "all of {acknowledged:?} is in {there:?}");
+    must!(
+        acknowledged.is_subset(&there),
+        there,
+        "all that was acknowledged is there: {acknowledged:?}"
+    );
     case.verify().await
 }
 
@@ -98,7 +102,7 @@ pub(crate) async fn dropped_commits_hold_no_lock(case: &mut Case) -> Verdict {
         committed.insert(id);
     }
     let there = whole_bundles(&other).await?;
-    must!(committed.is_subset(&there), "all of {committed:?} is in {there:?}");
+    must!(committed.is_subset(&there), there, "all that was acknowledged is there: {committed:?}");
     case.verify().await
 }
 

@@ -116,7 +116,8 @@ pub(crate) async fn accepted_batches_are_finished(case: &mut Case) -> Verdict {
             (id.clone(), telling(commit, &begun).await)
         });
     }
-    must!(begun.acquire_many(COMMITS).await.is_ok(), "all commits begin");
+    let all = begun.acquire_many(COMMITS).await;
+    must!(all.is_ok(), all, "all commits begin");
     store.backend.close().await?;
     let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
     for (id, result) in tasks.join_all().await {
@@ -129,10 +130,10 @@ pub(crate) async fn accepted_batches_are_finished(case: &mut Case) -> Verdict {
     case.open().await?;
     let there = whole_bundles(&case.handle()).await?;
     for id in ids(acknowledged.iter().map(String::as_str)) {
-        must!(there.contains(&id), "batch {id}, which was acknowledged, is there");
+        must!(there.contains(&id), there, "batch {id}, which was acknowledged, is there");
     }
     for id in ids(refused.iter().map(String::as_str)) {
-        must!(!there.contains(&id), "batch {id}, which was refused as Closed, is not there");
+        must!(!there.contains(&id), there, "batch {id}, which was refused as Closed, is not there");
     }
     must_equal!(acknowledged.len() + refused.len(), 32, "the answers");
     case.verify().await

@@ -111,7 +111,8 @@ async fn foreign(case: &Case, kinds: &[RecordKind]) -> Verdict {
                 Err(error) if error.kind() == ErrorKind::InvalidArgument => {
                     must!(
                         error.get("field") == Some("cursor"),
-                        "the error names the field: {error}"
+                        error,
+                        "the error names the field: cursor"
                     );
                 }
                 answer => return Err(Failure::new(what, format!("{answer:?}"))),

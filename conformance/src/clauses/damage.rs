@@ -323,11 +323,11 @@ pub(crate) async fn verified_counts(case: &mut Case) -> Verdict {
     for (n, (field, _)) in WRONG.iter().enumerate() {
         let told =
             report.problems.iter().any(|problem| problem.location == format!("session s{n}"));
-        must!(told, "verify names s{n}, whose {field} is wrong: {:?}", report.problems);
+        must!(told, report.problems, "verify names s{n}, whose {field} is wrong");
     }
     let sound = format!("session s{}", WRONG.len());
     let told = report.problems.iter().any(|problem| problem.location == sound);
-    must!(!told, "verify says nothing of a sound session: {:?}", report.problems);
+    must!(!told, report.problems, "verify says nothing of a sound session");
     Ok(())
 }
 
@@ -365,7 +365,7 @@ pub(crate) async fn verified_chains(case: &mut Case) -> Verdict {
     // One whose hash was made to fit is told from an index, if there is one, else by the next.
     let forged = first("forged");
     let told = matches!(forged, Some("audit forged 2" | "audit forged 3"));
-    must!(told, "verify names the record that was forged or the next: {problems:?}");
+    must!(told, problems, "verify names the record that was forged or the next");
     must_equal!(first("sound"), None, "what verify says of a sound chain");
     Ok(())
 }
@@ -375,11 +375,12 @@ pub(crate) async fn repaired_counts(case: &mut Case) -> Verdict {
         return Ok(());
     }
     let Some(report) = repair(case).await? else {
-        must!(!verify(case).await?.is_clean(), "what is not repaired is still told of");
+        let report = verify(case).await?;
+        must!(!report.is_clean(), report, "what is not repaired is still told of");
         return Ok(());
     };
-    must!(!report.problems.is_empty(), "a repair tells what was wrong");
-    must!(report.is_clean(), "all that is derived is repaired: {:?}", report.problems);
+    must!(!report.problems.is_empty(), report, "a repair tells what was wrong");
+    must!(report.is_clean(), report.problems, "all that is derived is repaired");
     must_equal!(verify(case).await?.problems, [], "what verify finds after a repair");
     let store = case.sessions()?;
     let mut sessions =

@@ -46,6 +46,7 @@ async fn nothing_is_left(case: &Case) -> Verdict {
         let kept = scanned.iter().all(|record| record.workspace().as_str() == "kept");
         must!(
             kept && !scanned.is_empty(),
+            scanned,
             "the {} records are those of the other session",
             kind.as_str()
         );

@@ -33,7 +33,7 @@ fn metadata() -> Metadata {
 pub(crate) async fn add(case: &mut Case) -> Verdict {
     let store = case.episodic()?;
     let first = store.add_episode(NewEpisode::new("problem", "summary")).await?;
-    must!(first.id.as_str().starts_with("ep-"), "a generated id starts with ep-");
+    must!(first.id.as_str().starts_with("ep-"), first.id, "a generated id starts with ep-");
     let right = Episode {
         id: first.id.clone(),
         workspace: "default".into(),
@@ -46,7 +46,7 @@ pub(crate) async fn add(case: &mut Case) -> Verdict {
     };
     must_equal!(first, right, "the episode that was added");
     let second = store.add_episode(NewEpisode::new("problem", "summary")).await?;
-    must!(second.id != first.id, "every generated id is new");
+    must!(second.id != first.id, second.id, "every generated id is new");
     let new = NewEpisode::new("", "").id("mine").workspace("").created_at(Case::at(-7));
     let third = store.add_episode(new.open(false).metadata(metadata())).await?;
     let right = Episode {
@@ -194,7 +194,11 @@ pub(crate) async fn filter(case: &mut Case) -> Verdict {
         must_equal!(paged, open, "the open episodes, one a page");
         let closed = listed(case, list.clone().open(false)).await?;
         must_equal!(closed.len(), 27, "how many closed episodes there are");
-        must!(closed.iter().all(|id| !open.contains(&&id[..])), "no closed episode is open");
+        must!(
+            closed.iter().all(|id| !open.contains(&&id[..])),
+            closed,
+            "closed episodes, none of {open:?}"
+        );
         must_equal!(listed(case, list).await?.len(), 30, "how many episodes there are");
     }
     Ok(())

@@ -17,7 +17,11 @@ use crate::{
 /// An error that names the record `id` of the kind `what`, and that a repetition does not cure.
 fn names(error: &Error, what: &str, id: &str) -> Verdict {
     must_equal!(error.get(what), Some(id), "the error's `{what}`");
-    must!(!error.is_retryable(), "{error:?} is no error that passes by itself");
+    must!(
+        !error.is_retryable(),
+        error,
+        "an error that is not retryable: it does not pass by itself"
+    );
     Ok(())
 }
 
@@ -98,8 +102,16 @@ pub(crate) async fn another_body(case: &mut Case) -> Verdict {
     for clash in clashes(&store, "x") {
         let refused = store.backend.commit_one(clash.clone()).await;
         let error = must_refuse!(refused, Conflict, "{clash:?}");
-        must!(error.context().iter().any(|(_, v)| v == "x"), "{error:?} names the id");
-        must!(!error.is_retryable(), "{error:?} is no error that passes by itself");
+        must!(
+            error.context().iter().any(|(_, v)| v == "x"),
+            error,
+            "the error's context has the id x"
+        );
+        must!(
+            !error.is_retryable(),
+            error,
+            "an error that is not retryable: it does not pass by itself"
+        );
     }
     must_equal!(all_records(&store).await?, before, "what is stored");
     Ok(())
@@ -164,7 +176,8 @@ pub(crate) async fn deleting_nothing(case: &mut Case) -> Verdict {
     let existed = store.backend.commit(batch.clone()).await?.outcomes;
     must!(
         existed.iter().all(|o| matches!(o, Outcome::Deleted(d) if d.existed)),
-        "what is there is said to have existed: {existed:?}"
+        existed,
+        "what is there is said to have existed"
     );
     for outcome in store.backend.commit(batch).await?.outcomes {
         must_equal!(outcome, Outcome::Deleted(Deleted::default()), "the outcome the second time");
@@ -202,7 +215,7 @@ pub(crate) async fn errors_hold_no_content(case: &mut Case) -> Verdict {
             Ok(outcome) => return Err(Failure::values("a refusal", &op, &outcome)),
             Err(error) => {
                 let text = format!("{error} {error:?}");
-                must!(!text.contains(SECRET), "the error is without content: {text}");
+                must!(!text.contains(SECRET), text, "the error is without content: {SECRET:?}");
             }
         }
     }

@@ -22,8 +22,8 @@ fn passing(result: Result<Receipt>) -> Result<Error, Failure> {
         error.kind(),
         ErrorKind::Timeout | ErrorKind::Unavailable | ErrorKind::StorageFull | ErrorKind::ReadOnly
     );
-    must!(passing, "{error:?} is of a kind that says what hinders the engine");
-    must!(error.is_retryable(), "{error:?} is retryable");
+    must!(passing, error, "Timeout, Unavailable, StorageFull or ReadOnly: what hinders the engine");
+    must!(error.is_retryable(), error, "an error that is retryable");
     Ok(error)
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn commits_in_order(case: &mut Case) -> Verdict {
     for n in 0..20 {
         receipts.push(store.backend.commit(bundle(&store, &n.to_string())).await?);
         let refused = store.backend.commit(clashes(&store, "earlier").into_iter().collect()).await;
-        must!(refused.is_err(), "a clash is refused");
+        must!(refused.is_err(), refused, "a clash is refused");
     }
     for receipt in receipts {
         must_equal!(*committed(&mut feed).await?, receipt, "the next event");

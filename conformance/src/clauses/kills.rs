@@ -40,8 +40,9 @@ pub(crate) async fn writers(case: &mut Case) -> Verdict {
             left.difference(&acknowledged).filter(|number| **number >= run * RUN).collect();
         must!(
             unasked.len() <= TASKS,
+            unasked,
             "beyond what was acknowledged, at most {TASKS} batches that were on their way are \
-             there: {unasked:?}"
+             there"
         );
         acknowledged = left;
         case.verify().await?;

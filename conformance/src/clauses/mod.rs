@@ -19,6 +19,7 @@ pub(crate) mod filters;
 pub(crate) mod find;
 pub(crate) mod forgetting;
 pub(crate) mod hostile;
+pub(crate) mod info;
 pub(crate) mod kills;
 mod kinds;
 pub(crate) mod linear;

@@ -29,7 +29,7 @@ fn ids(ids: &[&str]) -> Vec<EpisodeId> {
 pub(crate) async fn add(case: &mut Case) -> Verdict {
     let store = case.reflective()?;
     let first = store.add_note(NewNote::new("lesson")).await?;
-    must!(first.id.as_str().starts_with("nte-"), "a generated id starts with nte-");
+    must!(first.id.as_str().starts_with("nte-"), first.id, "a generated id starts with nte-");
     let right = Note {
         id: first.id.clone(),
         workspace: "default".into(),
@@ -39,7 +39,7 @@ pub(crate) async fn add(case: &mut Case) -> Verdict {
     };
     must_equal!(first, right, "the note that was added");
     let second = store.add_note(NewNote::new("lesson")).await?;
-    must!(second.id != first.id, "every generated id is new");
+    must!(second.id != first.id, second.id, "every generated id is new");
     let new = NewNote::new("").id("mine").workspace("").created_at(Case::at(-7));
     let third = store.add_note(new).await?;
     let right = Note {

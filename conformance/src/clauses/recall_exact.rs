@@ -273,7 +273,8 @@ impl History {
         // One that is sure to find much, by every scorer.
         for scorer in SCORERS {
             let query = RecallQuery::new("cache deploy the worker?").scorer(scorer).k(usize::MAX);
-            must!(!self.mirror.ranked(&query).is_empty(), "the history answers {query:?}");
+            let ranked = self.mirror.ranked(&query);
+            must!(!ranked.is_empty(), ranked, "the history answers {query:?}");
             self.mirror.compare(case, &query).await?;
         }
         Ok(())

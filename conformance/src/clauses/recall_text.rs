@@ -201,7 +201,7 @@ async fn two_megabytes(case: &mut Case, kind: RecordKind) -> Verdict {
                 Some(Record::Note(r)) => r.text == text,
                 _ => false,
             };
-            must!(whole, "the hit is the whole text of {} bytes", text.len());
+            must!(whole, first, "the hit is the whole text of {} bytes", text.len());
         }
     }
     Ok(())

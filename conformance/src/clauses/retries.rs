@@ -154,11 +154,11 @@ pub(crate) async fn seven_days(case: &mut Case) -> Verdict {
     store.backend.commit_one(Op::ForgetReceipts { before: memkeep_core::Timestamp::MAX }).await?;
     must_equal!(store.backend.commit(keyed(&store)).await?, first, "the receipt until then");
     case.set_clock(end);
-    let records = all_records(&store).await?.len();
+    let before = all_records(&store).await?.len();
     let second = store.backend.commit(keyed(&store)).await?;
     must_equal!(second.at, end, "the time of the batch that is done anew after 7 days");
-    must!(all_records(&store).await?.len() > records, "the batch is stored anew after 7 days");
     let records = all_records(&store).await?;
+    must!(records.len() > before, records, "the batch is stored anew after 7 days");
     must_equal!(store.backend.commit(keyed(&store)).await?.at, end, "the time told from then on");
     must_equal!(all_records(&store).await?, records, "what is stored from then on");
     case.verify().await
@@ -178,7 +178,7 @@ pub(crate) async fn pruned_receipts(case: &mut Case) -> Verdict {
     // Only by the clock stepping back can it be seen whether the receipt is still kept.
     case.set_clock(start);
     let again = store.backend.commit(keyed(&store)).await?;
-    must!(again != first, "the old receipt is forgotten");
+    must!(again != first, again, "another receipt than the first: the old one is forgotten");
     Ok(())
 }
 
@@ -211,7 +211,7 @@ pub(crate) async fn same_ids_again(case: &mut Case) -> Verdict {
     for (first, again) in first.outcomes.iter().zip(&again.outcomes) {
         let (Some(first), Some(again)) = (record_of(first), record_of(again)) else { continue };
         must_equal!((again.kind(), again.id()), (first.kind(), "x"), "what is answered");
-        must!(stored.contains(&again), "the answer is the record that is stored: {again:?}");
+        must!(stored.contains(&again), again, "one of the records that are stored: {stored:?}");
     }
     must_equal!(all_records(&store).await?, stored, "what is stored");
     // Each alone, and twice in one batch.

@@ -312,7 +312,8 @@ pub(crate) async fn emptied_workspaces(case: &mut Case) -> Verdict {
     // What was told before is not told again.
     must_equal!(store.workspaces().await?.len(), SIBLINGS.len(), "the workspaces");
     for scope in SIBLINGS.map(Scope::from).iter().chain([&Scope::All]) {
-        must!(store.stats(scope).await?.counts.total() > 0, "{scope:?} holds something");
+        let counts = store.stats(scope).await?.counts;
+        must!(counts.total() > 0, counts, "{scope:?} holds something");
     }
     for workspace in SIBLINGS {
         store.delete_session(&id(workspace, "s").into()).await?;

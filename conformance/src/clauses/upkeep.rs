@@ -324,7 +324,7 @@ pub(crate) async fn wiped(case: &mut Case) -> Verdict {
         let held = holding(case.place.path()).map_err(|error| {
             Failure::new("the files of the store's folder can be read", error.to_string())
         })?;
-        must!(held.is_empty(), "no file holds the text, as these do: {held:?}");
+        must!(held.is_empty(), held, "no file holds the text");
     }
     Ok(())
 }

@@ -87,7 +87,7 @@ async fn dense_indexes(case: &Case, handles: Vec<Handle>) -> Verdict {
         if n % 4 == 0 {
             batch.push(NewTurn::new("nowhere", "user", ""));
             let refused = store.backend.commit(batch).await;
-            must!(refused.is_err(), "a batch with a turn of no session is refused");
+            must!(refused.is_err(), refused, "a batch with a turn of no session is refused");
             return Ok(Vec::new());
         }
         let outcomes = store.backend.commit(batch).await?.outcomes;
@@ -97,7 +97,7 @@ async fn dense_indexes(case: &Case, handles: Vec<Handle>) -> Verdict {
     .await?;
     for indexes in &told {
         let dense = indexes.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-        must!(dense, "the indexes of a batch follow each other: {indexes:?}");
+        must!(dense, indexes, "the indexes of a batch follow each other");
     }
     let mut indexes: Vec<u64> = told.into_iter().flatten().collect();
     indexes.sort_unstable();
@@ -215,7 +215,8 @@ pub(crate) async fn readers_see_whole_batches(case: &mut Case) -> Verdict {
                 let session = store.session(&Scope::All, &"s".into()).await?;
                 let count = session.map_or(0, |session| session.turn_count);
                 must_equal!(count % 5, 0, "counted turns beyond whole batches, of {count}");
-                must!(count >= turns.len() as u64, "a later read sees no less");
+                let seen = turns.len() as u64;
+                must!(count >= seen, count, "a later read sees no fewer turns than {seen}");
             }
             Ok::<(), Failure>(())
         });

@@ -42,7 +42,7 @@ pub(crate) async fn check(case: &mut Case, beyond: Beyond) -> Verdict {
         let ended = tokio::task::spawn_blocking(random).await;
         failed = ended.map_err(|e| Failure::new("random programs", e.to_string()))??;
     }
-    let Some(Failed { failure, log, program, of }) = failed else { return Ok(()) };
+    let Some((Failed { failure, log, program }, of)) = failed else { return Ok(()) };
     case.log.replace(&log);
     let json = serde_json::to_string(&program).unwrap_or_default();
     case.log.note(&format!("// {of}; as a file for conformance/regressions:\n// {json}"));
@@ -53,20 +53,20 @@ pub(crate) async fn check(case: &mut Case, beyond: Beyond) -> Verdict {
 struct Failed {
     failure: Failure,
     log: Log,
+    /// As far as it came, without what was not done because it named nothing.
     program: Program,
-    of: String,
 }
 
 async fn regression(
     stores: &Stores,
     kinds: &[RecordKind],
     beyond: Beyond,
-) -> Result<Option<Failed>, Failure> {
+) -> Result<Option<(Failed, String)>, Failure> {
     for (name, program) in regressions::all()? {
         if fits(&program, kinds, beyond)
-            && let Err((failure, log)) = stores.run(&program).await
+            && let Err(failed) = stores.run(&program).await
         {
-            return Ok(Some(Failed { failure, log, program, of: format!("{name}.json") }));
+            return Ok(Some((failed, format!("{name}.json"))));
         }
     }
     Ok(None)
@@ -77,7 +77,7 @@ fn random(
     kinds: &[RecordKind],
     beyond: Beyond,
     runtime: &Handle,
-) -> Result<Option<Failed>, Failure> {
+) -> Result<Option<(Failed, String)>, Failure> {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&stores.seed.to_le_bytes());
     let config = Config {
@@ -98,8 +98,8 @@ fn random(
     });
     match (ran, last.into_inner()) {
         (Ok(()), _) => Ok(None),
-        (Err(TestError::Fail(_, program)), Some((failure, log))) => {
-            Ok(Some(Failed { failure, log, program, of: "a random program, shrunk".to_owned() }))
+        (Err(TestError::Fail(..)), Some(failed)) => {
+            Ok(Some((failed, "a random program, shrunk".to_owned())))
         }
         (Err(error), _) => Err(Failure::new("random programs", error.to_string())),
     }
@@ -114,25 +114,31 @@ struct Stores {
 
 impl Stores {
     /// Runs a program on a fresh store, in a task of its own: a panic is a failure like any other.
-    async fn run(&self, program: &Program) -> Result<(), (Failure, Log)> {
+    async fn run(&self, program: &Program) -> Result<(), Failed> {
         let log = Log::default();
         let (factory, site, seed) = (Arc::clone(&self.factory), self.site.clone(), self.seed);
-        let (inner, program) = (log.clone(), program.clone());
+        let (inner, played) = (log.clone(), program.clone());
         let play = async move {
-            let mut case = Case::new(factory, site, seed, inner).await?;
-            let verdict = play(&mut case, &program).await;
+            let opened = Case::new(factory, site, seed, inner).await;
+            let mut case = opened.map_err(|error| (error.into(), played.clone()))?;
+            let verdict = play(&mut case, &played).await;
+            if verdict.is_err() {
+                case.log.close();
+            }
             let destroyed = case.destroy().await;
             verdict?;
-            destroyed.map_err(Failure::from)
+            destroyed.map_err(|error| (error.into(), played))
         };
-        let verdict = match tokio::spawn(tokio::time::timeout(PATIENCE, play)).await {
-            Ok(Ok(verdict)) => verdict,
+        let (failure, program) = match tokio::spawn(tokio::time::timeout(PATIENCE, play)).await {
+            Ok(Ok(Ok(()))) => return Ok(()),
+            Ok(Ok(Err(failed))) => failed,
             Ok(Err(_)) => {
-                Err(Failure::new("an answer in time", format!("none after {PATIENCE:?}")))
+                let failure = Failure::new("an answer in time", format!("none after {PATIENCE:?}"));
+                (failure, program.clone())
             }
-            Err(panic) => Err(Failure::new("no panic", panic.to_string())),
+            Err(panic) => (Failure::new("no panic", panic.to_string()), program.clone()),
         };
-        verdict.map_err(|failure| (failure, log))
+        Err(Failed { failure, log, program })
     }
 }
 

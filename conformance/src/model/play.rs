@@ -14,15 +14,21 @@ use super::{
 };
 use crate::{Case, Failure, Handle, Verdict, failure::must_equal, one_op::one_op};
 
-/// Runs all of a program, then compares everything.
-pub(super) async fn play(case: &mut Case, program: &Program) -> Verdict {
+/// Runs all of a program, then compares everything. A failure comes with the program as far as it was
+/// run, without the ops that named nothing.
+pub(super) async fn play(case: &mut Case, program: &Program) -> Result<(), (Failure, Program)> {
+    let mut done = Program::default();
+    play_into(case, program, &mut done).await.map_err(|failure| (failure, done))
+}
+
+async fn play_into(case: &mut Case, program: &Program, done: &mut Program) -> Verdict {
     let second = if program.steps.iter().any(|step| step.second) {
         Some(case.second_handle("other").await?)
     } else {
         None
     };
     let mut player = Player { second, memory: Memory::default(), seen: Vec::new(), begun: None };
-    let verdict = player.all(case, program).await;
+    let verdict = player.all(case, program, done).await;
     if let Some(second) = player.second {
         let closed = second.backend.close().await;
         verdict?;
@@ -48,9 +54,13 @@ struct Begun {
 }
 
 impl Player {
-    async fn all(&mut self, case: &mut Case, program: &Program) -> Verdict {
-        for step in &program.steps {
-            self.step(case, step).await?;
+    async fn all(&mut self, case: &mut Case, program: &Program, done: &mut Program) -> Verdict {
+        for Step { second, command } in &program.steps {
+            if let Some(command) = self.that_names_something(command)? {
+                let step = Step { second: *second, command };
+                done.steps.push(step.clone());
+                self.step(case, &step).await?;
+            }
         }
         self.compare(case, &case.handle()).await?;
         if let Some(second) = self.second.clone() {
@@ -64,15 +74,11 @@ impl Player {
         let handle = second.unwrap_or_else(|| case.handle());
         match &step.command {
             Command::Commit(batch) => {
-                let mut batch: Batch = self.named(batch)?;
-                batch.ops.retain(|op| !names_nothing(op));
+                let batch: Batch = self.named(batch)?;
                 self.commit(case, &handle, &batch).await
             }
             Command::One(op) => {
                 let op: Op = self.named(op)?;
-                if names_nothing(&op) {
-                    return Ok(());
-                }
                 let told = one_op(&handle, op.clone()).await;
                 let told = told.map(|outcome| Receipt { at: case.now(), outcomes: vec![outcome] });
                 self.committed(case, &op.into(), told)
@@ -112,6 +118,22 @@ impl Player {
             Command::Compare => self.compare(case, &handle).await,
             Command::Reopen => case.reopen().await,
         }
+    }
+
+    /// The command without ops that still have a `#3`, because there is no record of the kind: they
+    /// would only be refused.
+    fn that_names_something(&self, command: &Command) -> Result<Option<Command>, Failure> {
+        Ok(Some(match command {
+            Command::Commit(batch) => {
+                let named: Batch = self.named(batch)?;
+                let mut named = named.ops.iter();
+                let mut batch = batch.clone();
+                batch.ops.retain(|_| !named.next().is_some_and(names_nothing));
+                Command::Commit(batch)
+            }
+            Command::One(op) if names_nothing(&self.named(op)?) => return Ok(None),
+            other => other.clone(),
+        }))
     }
 
     async fn commit(&mut self, case: &Case, handle: &Handle, batch: &Batch) -> Verdict {
@@ -280,7 +302,7 @@ impl Player {
     }
 }
 
-/// Whether an op still has a `#3`, because there is no record of the kind. It would only be refused.
+/// Whether an op still has a `#3`.
 fn names_nothing(op: &Op) -> bool {
     serde_json::to_string(op).is_ok_and(|json| json.contains("\"#"))
 }

@@ -6,7 +6,7 @@ use memkeep_core::{
     *,
 };
 
-use crate::defect::{After, Before, Defect, Instead, OnFeed, Store};
+use crate::defect::{After, Before, Defect, Instead, OnFeed, OnInfo, Store};
 
 /// A sound backend with a defect around its calls.
 pub(crate) struct Broken {
@@ -71,7 +71,9 @@ macro_rules! call {
 #[async_trait]
 impl Backend for Broken {
     fn info(&self) -> BackendInfo {
-        self.store.info()
+        let mut info = self.store.info();
+        self.defect.hooks::<OnInfo>().for_each(|hook| hook.0(&mut info));
+        info
     }
     async fn commit(&self, batch: Batch) -> Result<Receipt> {
         self.call(batch, |store, batch| async move { store.commit(batch).await }).await

@@ -1,7 +1,8 @@
 use std::{any::Any, future::Future, pin::Pin, sync::Arc};
 
 use memkeep_core::{
-    Batch, Clock, Error, Feed, MemoryBackend, Op, Outcome, Receipt, Result, Session, StateSlot,
+    BackendInfo, Batch, Clock, Error, Feed, MemoryBackend, Op, Outcome, Receipt, Result, Session,
+    StateSlot,
     decide::{Change, Loaded},
 };
 use serde_json::Value;
@@ -18,6 +19,7 @@ pub(crate) struct After<Q, A>(pub(crate) Box<dyn Fn(&Q, &mut Result<A>) + Send +
 pub(crate) struct OnLoad(pub(crate) Box<dyn Fn(&mut Loaded) + Send + Sync>);
 pub(crate) struct OnChanges(pub(crate) Box<dyn Fn(&mut Vec<Change>) + Send + Sync>);
 pub(crate) struct OnClock(pub(crate) Box<dyn Fn(Arc<dyn Clock>) -> Arc<dyn Clock> + Send + Sync>);
+pub(crate) struct OnInfo(pub(crate) fn(&mut BackendInfo));
 pub(crate) struct OnFeed(pub(crate) Box<dyn Fn(&Store) -> Result<Feed> + Send + Sync>);
 pub(crate) struct OnOpen(pub(crate) Box<dyn Fn(&SharedMap) + Send + Sync>);
 
@@ -132,6 +134,11 @@ impl Defect {
         f: impl Fn(Arc<dyn Clock>) -> Arc<dyn Clock> + Send + Sync + 'static,
     ) -> Self {
         self.with(OnClock(Box::new(f)))
+    }
+
+    /// Changes what the store says of itself.
+    pub(crate) fn info(self, f: fn(&mut BackendInfo)) -> Self {
+        self.with(OnInfo(f))
     }
 
     /// Subscribes in the store's place.

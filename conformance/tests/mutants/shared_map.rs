@@ -12,7 +12,7 @@ use std::{
 };
 
 use memkeep_conformance::Damage;
-use memkeep_core::{BackendInfo, Error, ErrorKind, Result};
+use memkeep_core::{BackendInfo, Durability, Error, ErrorKind, Result, Sharing};
 use memkeep_inmem::{InmemMap, InmemSnapshot, InmemTransaction};
 use memkeep_kv::{OrderedEngine, Snapshot, Transaction, Visit, test_util};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -113,7 +113,7 @@ impl OrderedEngine for SharedMap {
     type Transaction = Locked;
 
     fn info(&self) -> BackendInfo {
-        self.map.info()
+        BackendInfo::new("shared map", Durability::Process, Sharing::Machine)
     }
     fn snapshot(&self) -> Result<InmemSnapshot> {
         self.map.snapshot()

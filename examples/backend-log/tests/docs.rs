@@ -45,8 +45,14 @@ fn sources() -> String {
 #[test]
 fn the_code_shown_is_the_code_there() {
     let sources = sources();
-    for page in ["docs/write-a-backend.md", "docs/run-the-suite.md"] {
-        for block in blocks(page, "rust") {
+    let pages = [
+        ("docs/write-a-backend.md", "rust"),
+        ("docs/run-the-suite.md", "rust"),
+        // Not a test of the documentation, which would want a `main` in it.
+        ("conformance/README.md", "rust,ignore"),
+    ];
+    for (page, language) in pages {
+        for block in blocks(page, language) {
             assert!(sources.contains(&block), "{page}: this is in no example:\n{block}");
         }
     }

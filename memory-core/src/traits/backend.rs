@@ -168,11 +168,11 @@ pub trait Backend: Send + Sync + 'static {
 pub struct BackendInfo {
     /// The backend's name, as in its URL: `sqlite`, `inmem`, …
     pub name: &'static str,
-    /// What a returned `commit` has survived.
+    /// What a returned `commit` has survived (`INFO-DURABILITY-01`).
     pub durability: Durability,
-    /// Who else may have the store open.
+    /// Who else may have the store open (`INFO-SHARING-01`).
     pub sharing: Sharing,
-    /// The kinds of records it keeps.
+    /// The kinds of records it keeps: those of its parts (`INFO-KINDS-01`).
     pub kinds: Vec<RecordKind>,
 }
 

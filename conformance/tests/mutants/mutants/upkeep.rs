@@ -48,6 +48,18 @@ fn flag() -> (Arc<AtomicBool>, Arc<AtomicBool>) {
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
+    mutant("info leaves a kind out", &["INFO-KINDS-01"], |d| {
+        d.info(|info| info.kinds.retain(|kind| *kind != RecordKind::Step))
+    }),
+    mutant("info names a kind twice", &["INFO-KINDS-01"], |d| {
+        d.info(|info| info.kinds.push(RecordKind::Note))
+    }),
+    mutant("info takes what lasts for volatile", &["INFO-DURABILITY-01"], |d| {
+        d.info(|info| info.durability = Durability::Volatile)
+    }),
+    mutant("info takes what many share for a handle's own", &["INFO-SHARING-01"], |d| {
+        d.info(|info| info.sharing = Sharing::Handle)
+    }),
     mutant(
         "conditions of deletions are not looked at",
         &["FORGET-CONDITION-03", "FORGET-CONDITION-02", "FORGET-CONDITION-01"],
