@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use memkeep::{
     Batch, MemoryBackend, NewEpisode, NewSession, NewTurn, Op, RecallQuery, recall::Scorer,
 };
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Runtime;
 
@@ -119,11 +120,13 @@ impl Engine for MemkeepRecall {
 
     fn bytes(&mut self) -> Result<(u64, Option<u64>)> {
         let Some(path) = &self.path else { return Ok((0, None)) };
+        self.runtime.block_on(self.store.close())?;
         let index = match self.backend {
-            "sqlite" => Some(sqlite_index_bytes(path)?),
-            _ => None,
+            "sqlite" => sqlite_index_bytes(path)?,
+            "redb" => redb_index_bytes(path)?,
+            other => bail!("where the index of {other} is, is not known"),
         };
-        Ok((folder::bytes(path)?, index))
+        Ok((folder::bytes(path)?, Some(index)))
     }
 }
 
@@ -135,4 +138,19 @@ fn sqlite_index_bytes(path: &Path) -> Result<u64> {
                'states', 'audit', 'receipts', 'sqlite_sequence')";
     let bytes: i64 = connection.query_row(sql, [], |row| row.get(0)).context("dbstat")?;
     Ok(bytes.unsigned_abs())
+}
+
+/// All keys and values but those of the tables that `memkeep-kv` documents for records.
+fn redb_index_bytes(path: &Path) -> Result<u64> {
+    const RECORDS: [u8; 11] = [0x01, 0x02, 0x03, 0x10, 0x11, 0x20, 0x21, 0x22, 0x23, 0x24, 0x25];
+    let table = TableDefinition::<&[u8], &[u8]>::new("memkeep");
+    let table = Database::open(path)?.begin_read()?.open_table(table)?;
+    let mut bytes = 0;
+    for pair in table.iter()? {
+        let (key, value) = pair?;
+        if !key.value().first().is_some_and(|first| RECORDS.contains(first)) {
+            bytes += key.value().len() + value.value().len();
+        }
+    }
+    Ok(bytes as u64)
 }

@@ -36,7 +36,7 @@ pub(crate) trait Engine {
     fn search(&mut self, scorer: &str, words: &[&str], k: usize) -> Result<Vec<String>>;
 
     /// All that it keeps on disk, in bytes, and of that what is there only to be searched, where it
-    /// can be told.
+    /// can be told. Nothing can be asked afterwards.
     fn bytes(&mut self) -> Result<(u64, Option<u64>)>;
 }
 

@@ -1,6 +1,7 @@
 //! What keeps sessions and turns: memkeep's backends, and hand-written code that writes the same rows
 //! under the same tables or keys, with the same durability.
 
+mod hand_redb;
 mod hand_sqlite;
 mod memkeep;
 
@@ -8,13 +9,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-pub(crate) use hand_sqlite::HandSqlite;
-pub(crate) use memkeep::Memkeep;
+use self::{hand_redb::HandRedb, hand_sqlite::HandSqlite, memkeep::Memkeep};
 
 use crate::folder::Folder;
 
 /// memkeep's backends that keep a file, by their URL's scheme.
-pub(crate) const FILES: &[&str] = &["sqlite"];
+pub(crate) const FILES: &[&str] = &["sqlite", "redb"];
 
 /// A store of sessions and turns.
 pub(crate) trait Store {
@@ -48,6 +48,8 @@ pub(crate) fn all(folder: &Folder) -> Result<Vec<Box<dyn Store>>> {
         Box::new(Memkeep::open("inmem:", "inmem")?),
         Box::new(Memkeep::open_file("sqlite", &folder.path("memkeep.db"))?),
         Box::new(HandSqlite::new(&folder.path("hand.db"))?),
+        Box::new(Memkeep::open_file("redb", &folder.path("memkeep.redb"))?),
+        Box::new(HandRedb::new(&folder.path("hand.redb"))?),
     ])
 }
 
