@@ -173,6 +173,46 @@ macro_rules! __memkeep_clauses {
                 "Listings of notes, state and audit refuse a cursor of another listing as InvalidArgument, whether of another kind, order, session, workspace or filter.";
             any fresh page_cursor_04 "PAGE-CURSOR-04" cursors::any_limit
                 "A cursor goes on under any other limit.";
+            sessions fresh many_turn_01 "MANY-TURN-01" many::turns
+                "Of more than a thousand turns of a session every listing and scan gives each in order, whole or in pages, with its tags and metadata; so do the last n.";
+            sessions fresh many_step_01 "MANY-STEP-01" many::steps
+                "Of more than a thousand steps of a session every listing and scan gives each in order, whole or in pages.";
+            sessions fresh many_session_01 "MANY-SESSION-01" many::sessions
+                "Of more than a thousand sessions every listing and scan gives each in order, whole or in pages, with its metadata and first prompt.";
+            episodic fresh many_episode_01 "MANY-EPISODE-01" many::episodes
+                "Of more than a thousand episodes, open and closed, every listing and scan gives each in order, whole or in pages.";
+            reflective fresh many_note_01 "MANY-NOTE-01" many::notes
+                "Of more than a thousand notes every listing and scan gives each in order, whole or in pages, with its sources.";
+            reflective fresh many_state_01 "MANY-STATE-01" many::states
+                "Of more than a thousand state entries every listing and scan gives each in order, whole or in pages, under a prefix or none.";
+            reflective fresh many_audit_01 "MANY-AUDIT-01" many::audit
+                "Of more than a thousand audit records every listing and scan gives each in order, whole or in pages, and verify looks at all.";
+            any fresh many_workspace_01 "MANY-WORKSPACE-01" many::workspaces
+                "Of more than a thousand workspaces each is counted.";
+            sessions fresh many_find_01 "MANY-FIND-01" many::find
+                "More than a thousand turns are found if so many are asked for.";
+            episodic fresh many_recall_01 "MANY-RECALL-01" many::recalled_episodes
+                "More than a thousand episodes are recalled if so many are asked for.";
+            sessions fresh many_recall_02 "MANY-RECALL-02" many::recalled_turns
+                "More than a thousand turns are recalled if so many are asked for.";
+            reflective fresh many_recall_03 "MANY-RECALL-03" many::recalled_notes
+                "More than a thousand notes are recalled if so many are asked for.";
+            sessions fresh many_tag_01 "MANY-TAG-01" many::tags
+                "A turn has more than a thousand tags, given at once or one by one.";
+            reflective fresh many_source_01 "MANY-SOURCE-01" many::sources
+                "A note has more than a thousand sources, in their order.";
+            sessions fresh many_index_01 "MANY-INDEX-01" many::turn_indexes
+                "Turns are in order of index up to the greatest, and the one after a restored turn has the next index.";
+            sessions fresh many_index_02 "MANY-INDEX-02" many::step_indexes
+                "Steps are in order of index up to the greatest, and the one after a restored step has the next index.";
+            sessions fresh many_delete_01 "MANY-DELETE-01" many::session_deleted
+                "A session with more than a thousand turns, tags and steps is deleted whole, and counted.";
+            any fresh many_forget_01 "MANY-FORGET-01" many::workspace_forgotten
+                "A workspace with more than a thousand records of every kind is forgotten whole, and counted.";
+            episodic fresh many_prune_01 "MANY-PRUNE-01" many::episodes_pruned
+                "Prune of more than a thousand closed episodes takes all of them and no open one.";
+            reflective fresh many_prune_02 "MANY-PRUNE-02" many::states_pruned
+                "Prune of more than a thousand expired state entries takes all of them and no other.";
             sessions fresh scope_session_01 "SCOPE-SESSION-01" scope::sessions_by_id
                 "A session, turn or step of another workspace is not there by id, and its lists are NotFound.";
             sessions fresh scope_session_02 "SCOPE-SESSION-02" scope::session_lists

@@ -69,8 +69,8 @@ query! {
     ///
     /// Pages hold under change (`PAGE-CHANGE-06`, `PAGE-CHANGE-07`), also those of one workspace
     /// (`PAGE-SCOPE-03`, `PAGE-SCOPE-04`), and after reopening (`PAGE-REOPEN-02`). Limits:
-    /// `PAGE-LIMIT-06`. Times: `PAGE-TIME-03`. Filters hold together (`FILTER-EPISODE-02`). A cursor of
-    /// another listing is refused (`PAGE-CURSOR-02`).
+    /// `PAGE-LIMIT-06`; of many rows: `MANY-EPISODE-01`. Times: `PAGE-TIME-03`. Filters hold together
+    /// (`FILTER-EPISODE-02`). A cursor of another listing is refused (`PAGE-CURSOR-02`).
     ListEpisodes {
         ---
         /// What is seen.
@@ -88,7 +88,7 @@ query! {
     /// Notes by `created_at`, then insertion.
     ///
     /// Pages hold under change (`PAGE-CHANGE-08`), also those of one workspace (`PAGE-SCOPE-05`).
-    /// Limits: `PAGE-LIMIT-07`. Times: `PAGE-TIME-04`.
+    /// Limits: `PAGE-LIMIT-07`; of many rows: `MANY-NOTE-01`. Times: `PAGE-TIME-04`.
     ListNotes {
         ---
         /// What is seen.
@@ -116,8 +116,8 @@ query! {
     ///
     /// Pages hold under change (`PAGE-CHANGE-01`, `PAGE-CHANGE-02`), also those of one workspace
     /// (`PAGE-SCOPE-01`, `PAGE-SCOPE-02`), and after reopening (`PAGE-REOPEN-01`). Limits:
-    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`. Times: `PAGE-TIME-01`, `PAGE-TIME-02`. A cursor of another listing is refused
-    /// (`PAGE-CURSOR-01`).
+    /// `PAGE-LIMIT-01`, `PAGE-LIMIT-02`; of many rows: `MANY-SESSION-01`. Times: `PAGE-TIME-01`,
+    /// `PAGE-TIME-02`. A cursor of another listing is refused (`PAGE-CURSOR-01`).
     ListSessions {
         ---
         /// What is seen.
@@ -135,7 +135,7 @@ query! {
     /// Turns of a session by index. An unknown session is `NotFound`.
     ///
     /// Pages hold under change (`PAGE-CHANGE-03`, `PAGE-CHANGE-04`). Limits: `PAGE-LIMIT-03`,
-    /// `PAGE-LIMIT-04`.
+    /// `PAGE-LIMIT-04`; of many rows: `MANY-TURN-01`.
     ListTurns {
         /// The session.
         session: SessionId,
@@ -154,7 +154,8 @@ query! {
 query! {
     /// Steps of a session by index. An unknown session is `NotFound`.
     ///
-    /// Pages hold under change (`PAGE-CHANGE-05`). Limits: `PAGE-LIMIT-05`.
+    /// Pages hold under change (`PAGE-CHANGE-05`). Limits: `PAGE-LIMIT-05`; of many rows:
+    /// `MANY-STEP-01`.
     ListSteps {
         /// The session.
         session: SessionId,
@@ -172,8 +173,8 @@ query! {
     /// State entries by workspace, then key, both bytewise. Expired entries are not there.
     ///
     /// Pages hold under change (`PAGE-CHANGE-09`), also those of one workspace (`PAGE-SCOPE-06`), and
-    /// after reopening (`PAGE-REOPEN-03`). Limits: `PAGE-LIMIT-08`. A cursor of another listing is refused
-    /// (`PAGE-CURSOR-03`).
+    /// after reopening (`PAGE-REOPEN-03`). Limits: `PAGE-LIMIT-08`; of many rows: `MANY-STATE-01`. A
+    /// cursor of another listing is refused (`PAGE-CURSOR-03`).
     ListStates {
         ---
         /// What is seen.
@@ -191,7 +192,7 @@ query! {
     /// Audit records by seq; over all workspaces, by workspace, then seq.
     ///
     /// Pages hold under change (`PAGE-CHANGE-10`, `PAGE-CHANGE-11`). Limits: `PAGE-LIMIT-09`,
-    /// `PAGE-LIMIT-10`.
+    /// `PAGE-LIMIT-10`; of many rows: `MANY-AUDIT-01`.
     ListAudit {
         ---
         /// What is seen.
@@ -209,9 +210,9 @@ query! {
     /// - A literal substring (`FIND-TEXT-02`) without wildcards (`FIND-TEXT-01`), of any length
     ///   (`FIND-TEXT-10`), U+0000 being a character (`FIND-TEXT-04`); any text (`HOSTILE-FIND-01`).
     /// - Case is folded, accents are not (`FIND-TEXT-03`).
-    /// - Newest first, ties by insertion (`FIND-TEXT-05`), at most `limit` (`FIND-TEXT-06`) of the role
-    ///   (`FIND-TEXT-07`) and in the scope, all together (`FILTER-TURN-01`); what is there now
-    ///   (`FIND-TEXT-08`).
+    /// - Newest first, ties by insertion (`FIND-TEXT-05`), at most `limit` (`FIND-TEXT-06`,
+    ///   `MANY-FIND-01`) of the role (`FIND-TEXT-07`) and in the scope, all together
+    ///   (`FILTER-TURN-01`); what is there now (`FIND-TEXT-08`).
     /// - An empty text is `InvalidArgument` (`FIND-TEXT-09`).
     FindTurns {
         /// What is sought.
@@ -234,7 +235,8 @@ query! {
     /// - Ids, order and score bits are those of [`recall::Ranker`](crate::recall::Ranker) over the
     ///   records in order of insertion, after any history (`RECALL-EPISODE-01`, `RECALL-TURN-01`,
     ///   `RECALL-NOTE-01`), after reopening (`RECALL-EPISODE-02`, `RECALL-TURN-02`, `RECALL-NOTE-02`)
-    ///   and over many records (`RECALL-EPISODE-03`, `RECALL-TURN-03`, `RECALL-NOTE-03`).
+    ///   and over many records (`RECALL-EPISODE-03`, `RECALL-TURN-03`, `RECALL-NOTE-03`), as many of them
+    ///   as are asked for (`MANY-RECALL-01`, `MANY-RECALL-02`, `MANY-RECALL-03`).
     /// - Best first; ties by `created_at`, newest first, then insertion (`RECALL-EPISODE-04`,
     ///   `RECALL-TURN-04`, `RECALL-NOTE-04`).
     /// - Other workspaces change no score (`RECALL-EPISODE-05`, `RECALL-TURN-05`, `RECALL-NOTE-05`), and

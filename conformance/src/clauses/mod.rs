@@ -24,6 +24,7 @@ pub(crate) mod kills;
 mod kinds;
 pub(crate) mod linear;
 mod listing;
+pub(crate) mod many;
 mod mirror;
 pub(crate) mod notes;
 pub(crate) mod one_ops;

@@ -21,7 +21,7 @@ pub(super) struct Step {
 /// fourth record of its kind that there is then (counted round): so generated ids can be named.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Commits a batch.
     Commit(Batch),
     /// Does one op by the call that the traits have for it.
@@ -47,7 +47,7 @@ pub(super) enum Command {
 /// A read whose answer is compared.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Read {
+pub(crate) enum Read {
     /// A record by its id; not a state entry.
     ById {
         kind: RecordKind,
@@ -101,19 +101,19 @@ pub(crate) enum Of {
 
 /// A question to recall over episodes, turns or notes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Recall {
-    pub(super) kind: RecordKind,
-    pub(super) text: String,
-    pub(super) k: usize,
-    pub(super) scorer: Option<Scorer>,
-    pub(super) scope: Option<Workspace>,
-    pub(super) open: Option<bool>,
-    pub(super) role: Option<String>,
-    pub(super) tag: Option<String>,
-    pub(super) session: Option<String>,
-    pub(super) source: Option<String>,
-    pub(super) since: Option<Timestamp>,
-    pub(super) until: Option<Timestamp>,
+pub(crate) struct Recall {
+    pub(crate) kind: RecordKind,
+    pub(crate) text: String,
+    pub(crate) k: usize,
+    pub(crate) scorer: Option<Scorer>,
+    pub(crate) scope: Option<Workspace>,
+    pub(crate) open: Option<bool>,
+    pub(crate) role: Option<String>,
+    pub(crate) tag: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) since: Option<Timestamp>,
+    pub(crate) until: Option<Timestamp>,
 }
 
 /// The scope that a command names.

@@ -22,4 +22,5 @@ mod words;
 
 pub(crate) use answer::page;
 pub(crate) use check::{Beyond, check};
-pub(crate) use command::{Listing, Of};
+pub(crate) use command::{Command, Listing, Of, Read, Recall};
+pub(crate) use play::follow;

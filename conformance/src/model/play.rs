@@ -14,6 +14,18 @@ use super::{
 };
 use crate::{Case, Failure, Handle, Verdict, failure::must_equal, one_op::one_op};
 
+/// Does what is commanded, and compares what is read and no more.
+pub(crate) async fn follow(
+    case: &mut Case,
+    commands: impl IntoIterator<Item = Command>,
+) -> Verdict {
+    let mut player = Player::new(None);
+    for command in commands {
+        player.step(case, &Step { second: false, command }).await?;
+    }
+    Ok(())
+}
+
 /// Runs all of a program, then compares everything. A failure comes with the program as far as it was
 /// run, without the ops that named nothing.
 pub(super) async fn play(case: &mut Case, program: &Program) -> Result<(), (Failure, Program)> {
@@ -27,7 +39,7 @@ async fn play_into(case: &mut Case, program: &Program, done: &mut Program) -> Ve
     } else {
         None
     };
-    let mut player = Player { second, memory: Memory::default(), seen: Vec::new(), begun: None };
+    let mut player = Player::new(second);
     let verdict = player.all(case, program, done).await;
     if let Some(second) = player.second {
         let closed = second.backend.close().await;
@@ -54,6 +66,10 @@ struct Begun {
 }
 
 impl Player {
+    fn new(second: Option<Handle>) -> Self {
+        Self { second, memory: Memory::default(), seen: Vec::new(), begun: None }
+    }
+
     async fn all(&mut self, case: &mut Case, program: &Program, done: &mut Program) -> Verdict {
         for Step { second, command } in &program.steps {
             if let Some(command) = self.that_names_something(command)? {

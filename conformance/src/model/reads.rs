@@ -63,12 +63,12 @@ impl Memory {
     fn workspaces(&self) -> BTreeMap<Workspace, Counts> {
         let mut all = BTreeMap::new();
         for record in RecordKind::ALL.into_iter().flat_map(|kind| self.records(kind)) {
-            let workspace = record.workspace().clone();
-            let counts = self.counts(&workspace);
-            if counts.total() > 0 {
-                all.insert(workspace, counts);
+            let workspace = record.workspace();
+            if !all.contains_key(workspace) {
+                all.insert(workspace.clone(), self.counts(workspace));
             }
         }
+        all.retain(|_, counts| counts.total() > 0);
         all
     }
 

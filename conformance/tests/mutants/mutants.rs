@@ -6,6 +6,8 @@ mod bounds;
 mod damage;
 mod fidelity;
 mod find;
+mod listings;
+mod many;
 mod one_ops;
 mod paging;
 mod races;
@@ -27,6 +29,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mutant> {
         damage::MUTANTS,
         fidelity::MUTANTS,
         find::MUTANTS,
+        many::MUTANTS,
         one_ops::MUTANTS,
         paging::MUTANTS,
         races::MUTANTS,

@@ -40,7 +40,7 @@ pub struct Decision {
 /// | `AddNote` | the note | `NotFound`: a source is not in the note's workspace | `NOTE-SOURCE-01`, `NOTE-SOURCE-02` |
 /// | `PutState`, `DeleteState` | the entry; what went | `Conflict`: the expectation fails | `STATE-EXPECT-01`, `STATE-EXPECT-02`, `STATE-EXPECT-03`, `STATE-EXPECT-04`, `FORGET-CONDITION-03` |
 /// | `AppendAudit` | the record | | `AUDIT-APPEND-01`, `AUDIT-SEQ-01` |
-/// | `ForgetWorkspace` | what went: everything of the workspace | | `FORGET-WORKSPACE-01`, `FORGET-WORKSPACE-02` |
+/// | `ForgetWorkspace` | what went: everything of the workspace | | `FORGET-WORKSPACE-01`, `FORGET-WORKSPACE-02`, `MANY-FORGET-01` |
 /// | `ForgetReceipts` | nothing | | `RETRY-KEY-08`, `RETRY-KEY-09` |
 /// | `Restore` | the record as stored | `NotFound`: its session; `Conflict`: the id, index, key or place in the chain is taken by another | `RESTORE-RECORD-01`, `RESTORE-RECORD-02`, `RESTORE-RECORD-03`, `RESTORE-RECORD-04`, `RESTORE-RECORD-05`, `RESTORE-TURN-01`, `RESTORE-TURN-02`, `RESTORE-STATE-01`, `RESTORE-AUDIT-01`, `RESTORE-NOTE-01`, `RESTORE-BATCH-01`, `RESTORE-COPY-01` |
 ///

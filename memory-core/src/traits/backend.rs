@@ -82,7 +82,7 @@ pub trait Backend: Send + Sync + 'static {
     async fn close(&self) -> Result<()>;
 
     /// How many records there are, by workspace in bytewise order. A workspace without records is
-    /// not there (`SCOPE-COUNT-04`).
+    /// not there (`SCOPE-COUNT-04`). There may be any number (`MANY-WORKSPACE-01`).
     async fn workspaces(&self) -> Result<Vec<WorkspaceCounts>> {
         maintain::workspaces(self).await
     }
@@ -101,8 +101,9 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// Deletes sessions that ended, episodes that were closed and state that expired before an
-    /// instant (`PRUNE-OVER-01`, `PRUNE-SCOPE-01`, `PRUNE-MANY-01`), and receipts that are no longer
-    /// honoured (`RETRY-KEY-09`); never notes or audit (`PRUNE-OVER-02`). Returns what went.
+    /// instant (`PRUNE-OVER-01`, `PRUNE-SCOPE-01`, `PRUNE-MANY-01`, `MANY-PRUNE-01`,
+    /// `MANY-PRUNE-02`), and receipts that are no longer honoured (`RETRY-KEY-09`); never notes or
+    /// audit (`PRUNE-OVER-02`). Returns what went.
     async fn prune(&self, prune: &Prune) -> Result<Counts> {
         maintain::prune(self, prune).await
     }

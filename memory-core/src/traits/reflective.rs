@@ -14,7 +14,8 @@ use crate::{
 /// - What the caller leaves out has a default: a new id, the clock's time, and as the workspace
 ///   that of the first source (`SCOPE-NOTE-03`) or `default` (`NOTE-ADD-01`).
 /// - Each source must exist (`NOTE-SOURCE-01`), in the note's workspace (`NOTE-SOURCE-02`). Sources
-///   keep the caller's order (`NOTE-SOURCE-03`), and their ids outlive them (`NOTE-SOURCE-04`).
+///   keep the caller's order (`NOTE-SOURCE-03`), any number of them (`MANY-SOURCE-01`), and their ids
+///   outlive them (`NOTE-SOURCE-04`).
 /// - A deleted note is in no read, and deleting it again succeeds (`NOTE-DELETE-01`).
 ///
 /// A call that commits one op does what the op does in a batch (`ONE-OP-03`).

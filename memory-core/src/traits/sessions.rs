@@ -14,9 +14,9 @@ use crate::{
 ///   (`TURN-ORDER-01`), a clock that steps back (`TURN-ORDER-02`) and times that the caller gives
 ///   (`TURN-ORDER-03`); so do steps (`STEP-ORDER-01`, `STEP-ORDER-02`).
 /// - Turns and steps have the indexes 0, 1, 2 … of their session (`TURN-INDEX-01`, `STEP-INDEX-01`),
-///   given at the commit, without a gap or a duplicate under concurrency. What is refused takes none
-///   (`TURN-INDEX-02`); that of a deleted turn is never used again (`TURN-INDEX-03`,
-///   `TURN-INDEX-04`).
+///   up to `i64::MAX - 1` (`MANY-INDEX-01`, `MANY-INDEX-02`), given at the commit, without a gap or a
+///   duplicate under concurrency. What is refused takes none (`TURN-INDEX-02`); that of a deleted turn
+///   is never used again (`TURN-INDEX-03`, `TURN-INDEX-04`).
 /// - Counts, total tokens and next indexes of a session are current after every commit
 ///   (`SESSION-TOTAL-01`, `SESSION-TOTAL-02`). `last_active` never goes back (`SESSION-ACTIVE-01`).
 /// - The first prompt is the first user turn by position (`SESSION-PROMPT-01`) that is there
@@ -24,9 +24,9 @@ use crate::{
 ///   (`SESSION-PROMPT-04`). Only reads of sessions have it (`SESSION-PROMPT-05`).
 /// - Turns and steps are of the workspace of their session (`SCOPE-SESSION-04`).
 /// - A call that commits one op does what the op does in a batch (`ONE-OP-01`).
-/// - Of a deleted session nothing is left: no turn, step or tag (`SESSION-DELETE-01`), nothing to find
-///   or recall (`SESSION-DELETE-02`), also after reopening (`SESSION-DELETE-03`). A new one under its id
-///   begins anew (`SESSION-DELETE-04`).
+/// - Of a deleted session nothing is left: no turn, step or tag (`SESSION-DELETE-01`), however many
+///   there were (`MANY-DELETE-01`), nothing to find or recall (`SESSION-DELETE-02`), also after
+///   reopening (`SESSION-DELETE-03`). A new one under its id begins anew (`SESSION-DELETE-04`).
 #[async_trait]
 pub trait SessionStore: Backend {
     /// The session `id`, if it is in scope (`SCOPE-SESSION-01`).
@@ -117,7 +117,8 @@ pub trait SessionStore: Backend {
         self.commit_one(Op::DeleteTurn { turn: id.clone() }).await?.into_deleted()
     }
 
-    /// Commits [`Op::TagTurn`]. Any text is a name (`TURN-TAG-01`); nothing else of the turn changes
+    /// Commits [`Op::TagTurn`]. Any text is a name (`TURN-TAG-01`), and a turn has any number
+    /// (`MANY-TAG-01`); nothing else of the turn changes
     /// (`TURN-TAG-02`).
     async fn tag_turn(&self, id: &TurnId, name: &str, value: Option<String>) -> Result<Turn> {
         let op = Op::TagTurn { turn: id.clone(), name: name.to_owned(), value };
