@@ -74,7 +74,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             }
         })
     }),
-    mutant("a scan ends at an unreadable row", &["DAMAGE-SCAN-01"], |d| no_rows::<Scan, Record>(d)),
+    mutant("a scan ends at an unreadable row", &["DAMAGE-SCAN-01"], no_rows::<Scan, Record>),
     mutant("recall leaves out what it cannot read", &["DAMAGE-FIND-01"], |d| {
         corrupt::<RecallQuery, Vec<Hit<Note>>>(d, || Ok(Vec::new()))
     }),
