@@ -1,7 +1,7 @@
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock, atomic::Ordering},
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use memkeep_core::{
@@ -57,10 +57,14 @@ impl RedbEngine {
     /// The database, if its file is still there: whole, and under its name.
     fn database(&self) -> Result<Arc<OpenDatabase>> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let found = current.opened.look()?;
         let database = current.database.clone();
-        if found.len() < database.medium.file().bytes.load(Ordering::Acquire) {
-            return Err(current.opened.cut(found.len()));
+        {
+            // A commit makes the file longer or shorter: not between the two looks at its length.
+            let bytes = database.medium.file().bytes();
+            let found = current.opened.look()?;
+            if found.len() < *bytes {
+                return Err(current.opened.cut(found.len()));
+            }
         }
         drop(current);
         if database.medium.has_failed() { self.open_anew() } else { Ok(database) }
@@ -145,7 +149,7 @@ impl OrderedEngine for RedbEngine {
 
     fn bytes(&self) -> Result<Option<u64>> {
         let database = self.database()?;
-        Ok(Some(database.medium.file().bytes.load(Ordering::Acquire)))
+        Ok(Some(*database.medium.file().bytes()))
     }
 
     /// Copies what is there into a new file, which then takes the place of the old: redb's own

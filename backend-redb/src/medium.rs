@@ -217,7 +217,7 @@ impl Held {
         if self.writes.is_empty() {
             return Ok(());
         }
-        if self.visible < file.bytes.load(Ordering::Acquire) {
+        if self.visible < *file.bytes() {
             file.set_len(self.visible)?;
         }
         file.set_len(self.bytes)?;

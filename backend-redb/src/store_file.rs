@@ -3,8 +3,8 @@ use std::{
     ops::Bound,
     path::Path,
     sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Mutex, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, Ordering},
     },
 };
 
@@ -32,7 +32,7 @@ pub(crate) struct StoreFile {
     /// Whether it can be written. One that cannot is locked together with others that read it.
     pub(crate) is_writable: bool,
     /// How long it is, as far as this handle has read and written it.
-    pub(crate) bytes: AtomicU64,
+    bytes: RwLock<u64>,
     /// Whether a sync failed: what has been written since the last may be lost although the system
     /// reads it back, and no later sync would tell.
     sync_failed: AtomicBool,
@@ -41,7 +41,7 @@ pub(crate) struct StoreFile {
 
 impl StoreFile {
     pub(crate) fn new(storage: impl StorageBackend, is_writable: bool) -> io::Result<Self> {
-        let bytes = AtomicU64::new(storage.len()?);
+        let bytes = RwLock::new(storage.len()?);
         let (sync_failed, locks) = (AtomicBool::new(false), Mutex::default());
         Ok(Self { storage: Box::new(storage), is_writable, bytes, sync_failed, locks })
     }
@@ -91,9 +91,15 @@ impl StoreFile {
     }
 
     pub(crate) fn set_len(&self, bytes: u64) -> io::Result<()> {
+        let mut known = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         self.storage.set_len(bytes)?;
-        self.bytes.store(bytes, Ordering::Release);
+        *known = bytes;
         Ok(())
+    }
+
+    /// How long the file is; it stays so while the answer is held.
+    pub(crate) fn bytes(&self) -> RwLockReadGuard<'_, u64> {
+        self.bytes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {

@@ -244,3 +244,25 @@ async fn a_damaged_file_is_reported_and_takes_nobody_down() {
     }
     assert!(noticed > used.len() / 3, "{noticed} of {}", used.len());
 }
+
+/// A commit makes the file longer or shorter, which no reader takes for damage.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_go_on_while_the_file_grows_and_shrinks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.redb");
+    let store = std::sync::Arc::new(store_in(&path, 1).await);
+    let writer = store.clone();
+    let writing = tokio::spawn(async move {
+        for n in 0..12 {
+            let id = format!("large {n}");
+            let large = NewEpisode::new("x".repeat(4 << 20), "").id(&*id);
+            writer.add_episode(large).await.unwrap();
+            writer.delete_episode(&id.into()).await.unwrap();
+            writer.record_turn(NewTurn::new("s", "user", "more")).await.unwrap();
+        }
+    });
+    while !writing.is_finished() {
+        turns(&store).await.unwrap();
+    }
+    writing.await.unwrap();
+}

@@ -214,7 +214,7 @@ async fn a_newer_store_is_left_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &str| folder.path().join(name);
     store_of(&of("agent.redb"), 3).await;
-    put_version(&of("agent.redb"), 2);
+    put_version(&of("agent.redb"), memkeep_kv::SCHEMA_VERSION + 1);
     let open = Database::create(of("agent.redb")).unwrap();
     // As a crash leaves it.
     fs::copy(of("agent.redb"), of("crashed.redb")).unwrap();
