@@ -66,6 +66,11 @@ impl Timestamp {
         let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
         Self(self.0.saturating_sub(micros).max(Self::MIN.0))
     }
+
+    /// How long after `earlier` this instant is; nothing if it is before.
+    pub fn saturating_duration_since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
 }
 
 impl From<SystemTime> for Timestamp {

@@ -53,7 +53,7 @@ pub struct Decision {
 /// what was deleted is free (`RETRY-ID-08`).
 pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Decision> {
     if let (Some((_, digest)), Some(stored)) = (prepared.keyed(), &loaded.receipt)
-        && now < stored.at.saturating_add(RECEIPT_RETENTION)
+        && now.saturating_duration_since(stored.at) < RECEIPT_RETENTION
     {
         if stored.digest != *digest {
             let message = "another batch was committed under this idempotency key";
