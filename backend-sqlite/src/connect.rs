@@ -211,7 +211,7 @@ impl Connector {
         let opened = match self.access {
             Access::ReadWrite => {
                 let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | create;
-                Connection::open_with_flags(path, flags)
+                open_to_write(path, flags)
             }
             Access::ReadOnly => {
                 Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_ONLY)
@@ -235,6 +235,18 @@ impl Connector {
         );
         connection.execute_batch(&pragmas).map_err(failed)
     }
+}
+
+/// A connection that writes, if the file can be written.
+///
+/// If opening a file for writing fails, for whatever reason, SQLite says nothing and opens it for
+/// reading. What has passed meanwhile does not fail a second time.
+pub(crate) fn open_to_write(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    if !connection.is_readonly(MAIN_DB)? {
+        return Ok(connection);
+    }
+    Connection::open_with_flags(path, flags)
 }
 
 fn switch_to_wal(connection: &Connection) -> Result<()> {
