@@ -19,7 +19,8 @@ const RUN: u64 = 1_000_000;
 pub(crate) async fn writers(case: &mut Case) -> Verdict {
     let mut random = Random::new(case.seed);
     let mut acknowledged = BTreeSet::new();
-    for run in 0..u64::from(repeats::kills()) {
+    let (kills, mut told_of) = (repeats::kills(), 0);
+    for run in 0..u64::from(kills) {
         case.backend().close().await?;
         let site = case.site.clone();
         let (path, name) = (case.place.path().to_owned(), case.place.name().to_owned());
@@ -31,6 +32,7 @@ pub(crate) async fn writers(case: &mut Case) -> Verdict {
         random = rest;
         let told = told?;
         case.log.note(&format!("// a child committed {} batches and was killed", told.len()));
+        told_of += told.len();
         acknowledged.extend(told);
         case.open().await?;
         let left = left(case).await?;
@@ -47,6 +49,11 @@ pub(crate) async fn writers(case: &mut Case) -> Verdict {
         acknowledged = left;
         case.verify().await?;
     }
+    // Shown by `--nocapture`.
+    println!(
+        "{kills} kills; {} batches acknowledged before each on average",
+        told_of / kills as usize
+    );
     Ok(())
 }
 
