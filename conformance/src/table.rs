@@ -93,6 +93,12 @@ macro_rules! __memkeep_clauses {
                 "Pages of episodes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
             episodic fresh page_change_07 "PAGE-CHANGE-07" paging::open_episodes_change
                 "Pages of open episodes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
+            episodic fresh page_new_01 "PAGE-NEW-01" paging::new_episodes_follow
+                "A new episode comes after every cursor of a listing from the oldest and of a scan, though the newest have gone.";
+            reflective fresh page_new_02 "PAGE-NEW-02" paging::new_notes_follow
+                "A new note comes after every cursor of a listing and of a scan, though the newest have gone.";
+            sessions fresh page_new_03 "PAGE-NEW-03" paging::new_turns_follow
+                "A new turn comes after every cursor of a scan, though the newest have gone.";
             reflective fresh page_change_08 "PAGE-CHANGE-08" paging::notes_change
                 "Pages of notes neither skip nor repeat a row that did not move, whatever comes and goes between them.";
             reflective fresh page_change_09 "PAGE-CHANGE-09" paging::states_change

@@ -46,7 +46,8 @@ macro_rules! query {
 }
 
 query! {
-    /// Every record of a kind, in order of insertion.
+    /// Every record of a kind, in order of insertion. A new one comes after every cursor, though the
+    /// newest have gone (`PAGE-NEW-03`).
     ///
     /// Pages hold under change (`PAGE-CHANGE-12`, `PAGE-CHANGE-13`, `PAGE-CHANGE-14`), also those of
     /// one workspace (`PAGE-SCOPE-07`, `PAGE-SCOPE-08`, `PAGE-SCOPE-09`). Limits: `PAGE-LIMIT-11`,
@@ -67,6 +68,8 @@ query! {
 query! {
     /// Episodes by `created_at`, then insertion.
     ///
+    /// A new one comes after every cursor, though the newest have gone (`PAGE-NEW-01`).
+    ///
     /// Pages hold under change (`PAGE-CHANGE-06`, `PAGE-CHANGE-07`), also those of one workspace
     /// (`PAGE-SCOPE-03`, `PAGE-SCOPE-04`), and after reopening (`PAGE-REOPEN-02`). Limits:
     /// `PAGE-LIMIT-06`; of many rows: `MANY-EPISODE-01`. Times: `PAGE-TIME-03`. Filters hold together
@@ -86,6 +89,8 @@ query! {
 
 query! {
     /// Notes by `created_at`, then insertion.
+    ///
+    /// A new one comes after every cursor, though the newest have gone (`PAGE-NEW-02`).
     ///
     /// Pages hold under change (`PAGE-CHANGE-08`), also those of one workspace (`PAGE-SCOPE-05`).
     /// Limits: `PAGE-LIMIT-07`; of many rows: `MANY-NOTE-01`. Times: `PAGE-TIME-04`.

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::bundle::{
     all_records, anonymous, bundle, bundle_in, clashes, deletions, ids, ids_of, kinds, read,
-    record_of, whole_bundles,
+    record_of, repeated, whole_bundles,
 };
 use crate::{
     Case, Failure, Handle, Verdict,
@@ -32,6 +32,15 @@ pub(crate) async fn refused_leaves_nothing(case: &mut Case) -> Verdict {
         let batch = bundle(&store, "new");
         let refused = store.backend.commit(batch.with(clash)).await;
         must_refuse!(refused, Conflict, "a batch whose last op is refused");
+        must_equal!(all_records(&store).await?, before, "what is stored after it");
+    }
+    // Neither is a batch too large to be written at once, whose last op is refused.
+    for clash in clashes(&store, "there").into_iter().take(1) {
+        let large = repeated(&anonymous(&store, "there"), 2_000).with(clash);
+        let position = (large.ops.len() - 1).to_string();
+        let refused = store.backend.commit(large).await;
+        let error = must_refuse!(refused, Conflict, "a large batch whose last op is refused");
+        must_equal!(error.get("op"), Some(&position[..]), "the error's `op`");
         must_equal!(all_records(&store).await?, before, "what is stored after it");
     }
     store.backend.commit(bundle(&store, "new")).await?;

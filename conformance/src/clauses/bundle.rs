@@ -62,6 +62,12 @@ pub(crate) fn anonymous(store: &Handle, session: &str) -> Batch {
     batch
 }
 
+/// At least `ops` ops: those of `batch` again and again.
+pub(crate) fn repeated(batch: &Batch, ops: usize) -> Batch {
+    let times = ops.div_ceil(batch.ops.len().max(1));
+    std::iter::repeat_n(&batch.ops, times).flatten().cloned().collect()
+}
+
 /// For each kind, an op that the bundle `id` refuses: its id with another body.
 pub(crate) fn clashes(store: &Handle, id: &str) -> Vec<Op> {
     let mut ops: Vec<Op> = Vec::new();

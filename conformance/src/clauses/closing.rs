@@ -56,6 +56,7 @@ pub(crate) async fn later_calls_are_closed(case: &mut Case) -> Verdict {
     closed("stats", backend.stats(&Scope::All).await)?;
     closed("prune", backend.prune(&Prune::new(case.now())).await)?;
     closed("verify", backend.verify(&Verify::new()).await)?;
+    closed_or_unsupported("repair", backend.verify(&Verify::new().repair(true)).await)?;
     closed_or_unsupported("compact", backend.compact().await)?;
     closed_or_unsupported("backup", backend.backup(&case.place.path().join("copy")).await)?;
     closed_or_unsupported("subscribe", backend.subscribe())?;

@@ -328,6 +328,9 @@ pub(crate) async fn verified_counts(case: &mut Case) -> Verdict {
     let sound = format!("session s{}", WRONG.len());
     let told = report.problems.iter().any(|problem| problem.location == sound);
     must!(!told, report.problems, "verify says nothing of a sound session");
+    let repaired = report.problems.iter().any(|problem| problem.repaired);
+    must!(!repaired, report.problems, "verify repairs nothing unasked");
+    must_equal!(verify(case).await?, report, "what verify finds again");
     Ok(())
 }
 

@@ -107,7 +107,19 @@ pub(crate) async fn turns_recalled(case: &mut Case) -> Verdict {
             }
         }
     }
-    Ok(())
+    let mut of_others = RecallQuery::new("secret").open(true);
+    ask(case, &mirror, of_others.clone()).await?;
+    of_others.source = Some("a".into());
+    ask(case, &mirror, of_others).await
+}
+
+/// The filters of turns, which other kinds pass unseen.
+fn of_turns() -> [RecallQuery; 3] {
+    let mut queries = [(); 3].map(|()| RecallQuery::new("secret"));
+    queries[0].role = Some("user".to_owned());
+    queries[1].tag = Some("tag".to_owned());
+    queries[2].session = Some("1".into());
+    queries
 }
 
 /// Episodes of every combination of what they are filtered by, two of each.
@@ -134,6 +146,11 @@ pub(crate) async fn episodes_recalled(case: &mut Case) -> Verdict {
         for open in OPEN {
             ask(case, &mirror, query.clone().open(open)).await?;
         }
+    }
+    let mut source = RecallQuery::new("secret");
+    source.source = Some("a".into());
+    for of_others in of_turns().into_iter().chain([source]) {
+        ask(case, &mirror, of_others).await?;
     }
     Ok(())
 }
@@ -187,6 +204,9 @@ pub(crate) async fn notes_recalled(case: &mut Case) -> Verdict {
             query.source = source.map(Into::into);
             ask(case, &mirror, query).await?;
         }
+    }
+    for of_others in of_turns().into_iter().chain([RecallQuery::new("secret").open(true)]) {
+        ask(case, &mirror, of_others).await?;
     }
     Ok(())
 }

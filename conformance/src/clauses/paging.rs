@@ -1,6 +1,9 @@
 //! Paging: what comes and goes between the pages of a listing, limits.
 
-use memkeep_core::{Cursor, Page, RecordKind, Scope, SessionOrder, Timestamp};
+use memkeep_core::{
+    Cursor, ListEpisodes, ListNotes, NewEpisode, NewNote, NewSession, NewTurn, Page, Record,
+    RecordKind, Scan, Scope, SessionOrder, Timestamp,
+};
 
 use super::listing::{Listing, Row};
 use crate::{Case, Failure, Verdict, failure::must_equal};
@@ -272,4 +275,62 @@ clauses! {
     sessions_reopened = after_reopening(&[STARTED, TURNS, scan(RecordKind::Step)]);
     episodes_reopened = after_reopening(&[EPISODES]);
     reflective_reopened = after_reopening(&[Listing::Notes, Listing::States, Listing::Audit]);
+}
+
+/// Scans on after a cursor, when the last rows have gone, the one that it stands on with them, and `e`
+/// has come.
+async fn scanned_on(case: &Case, scan: Scan, cursor: Option<Cursor>) -> Verdict {
+    let rest = case.backend().scan(&scan.after(cursor)).await?.items;
+    let rest: Vec<&str> = rest.iter().map(Record::id).collect();
+    must_equal!(rest, ["e"], "the rest of the scan");
+    Ok(())
+}
+
+pub(crate) async fn new_episodes_follow(case: &mut Case) -> Verdict {
+    let store = case.episodic()?;
+    for id in ["a", "b", "c", "d"] {
+        store.add_episode(NewEpisode::new("", "").id(id)).await?;
+    }
+    let (list, scan) =
+        (ListEpisodes::new().limit(3_usize), Scan::new(RecordKind::Episode).limit(3_usize));
+    let (listed, scanned) = (store.episodes(&list).await?, case.backend().scan(&scan).await?);
+    for id in ["d", "c"] {
+        store.delete_episode(&id.into()).await?;
+    }
+    let new = store.add_episode(NewEpisode::new("", "").id("e")).await?;
+    let rest = store.episodes(&list.after(listed.next)).await?.items;
+    must_equal!(rest, [new], "the rest of the listing");
+    scanned_on(case, scan, scanned.next).await
+}
+
+pub(crate) async fn new_notes_follow(case: &mut Case) -> Verdict {
+    let store = case.reflective()?;
+    for id in ["a", "b", "c", "d"] {
+        store.add_note(NewNote::new("").id(id)).await?;
+    }
+    let (list, scan) =
+        (ListNotes::new().limit(3_usize), Scan::new(RecordKind::Note).limit(3_usize));
+    let (listed, scanned) = (store.notes(&list).await?, case.backend().scan(&scan).await?);
+    for id in ["d", "c"] {
+        store.delete_note(&id.into()).await?;
+    }
+    let new = store.add_note(NewNote::new("").id("e")).await?;
+    let rest = store.notes(&list.after(listed.next)).await?.items;
+    must_equal!(rest, [new], "the rest of the listing");
+    scanned_on(case, scan, scanned.next).await
+}
+
+pub(crate) async fn new_turns_follow(case: &mut Case) -> Verdict {
+    let store = case.sessions()?;
+    store.start_session(NewSession::new().id("s")).await?;
+    for id in ["a", "b", "c", "d"] {
+        store.record_turn(NewTurn::new("s", "user", "").id(id)).await?;
+    }
+    let scan = Scan::new(RecordKind::Turn).limit(3_usize);
+    let scanned = case.backend().scan(&scan).await?;
+    for id in ["d", "c"] {
+        store.delete_turn(&id.into()).await?;
+    }
+    store.record_turn(NewTurn::new("s", "user", "").id("e")).await?;
+    scanned_on(case, scan, scanned.next).await
 }

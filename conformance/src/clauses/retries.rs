@@ -8,9 +8,12 @@ use memkeep_core::{
 };
 use serde_json::json;
 
-use super::bundle::{
-    all_records, anonymous, bundle, changes, clashes, creations, deletions, ids, ids_of, kinds,
-    read, record_of, whole_bundles,
+use super::{
+    bundle::{
+        all_records, anonymous, bundle, changes, clashes, creations, deletions, ids, ids_of, kinds,
+        read, record_of, repeated, whole_bundles,
+    },
+    sample::Sample,
 };
 use crate::{
     Case, Failure, Handle, Verdict,
@@ -36,6 +39,21 @@ pub(crate) async fn same_batch_again(case: &mut Case) -> Verdict {
         must_equal!(again, first, "the receipt of the batch committed again");
     }
     must_equal!(all_records(&store).await?, stored, "what is stored");
+    // Every field comes again, and a batch of any size is known.
+    let full = Sample::new(0).batch(case).key("full");
+    let large = repeated(&anonymous(&store, "named"), 1_500).key("large");
+    for mut batch in [full, large] {
+        // What these change or find is answered as it is now.
+        batch.ops.retain(|op| {
+            !matches!(op, Op::SetSummary { .. } | Op::EndSession { .. } | Op::EnsureSession(_))
+        });
+        let first = store.backend.commit(batch.clone()).await?;
+        let stored = all_records(&store).await?;
+        let key = batch.key.clone().unwrap_or_default();
+        let again = store.backend.commit(batch).await?;
+        must_equal!(again, first, "the receipt of the batch {key:?} committed again");
+        must_equal!(all_records(&store).await?, stored, "what is stored after {key:?}");
+    }
     case.verify().await
 }
 

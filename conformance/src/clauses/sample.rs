@@ -78,22 +78,27 @@ impl Sample {
         (next > self.at).then_some(next)
     }
 
+    /// The ops that write the records that the store takes, with their outcomes.
+    fn written(&self, case: &Case) -> Vec<(Op, Outcome)> {
+        let parts = case.handle().parts().into_iter();
+        let written = parts.map(|part| match part {
+            Part::Episodic => self.write_episodic(),
+            Part::Sessions => self.write_sessions(),
+            _ => self.write_reflective(),
+        });
+        written.flatten().collect()
+    }
+
+    /// The batch that writes them.
+    pub(crate) fn batch(&self, case: &Case) -> Batch {
+        self.written(case).into_iter().map(|(op, _)| op).collect()
+    }
+
     /// Writes the records that the store takes, and compares what the commit answers.
     pub(crate) async fn write(&self, case: &Case) -> Verdict {
         case.set_clock(self.at);
-        let mut batch = Batch::new();
-        let mut outcomes = Vec::new();
-        for part in case.handle().parts() {
-            let written = match part {
-                Part::Episodic => self.write_episodic(),
-                Part::Sessions => self.write_sessions(),
-                _ => self.write_reflective(),
-            };
-            for (op, outcome) in written {
-                batch.push(op);
-                outcomes.push(outcome);
-            }
-        }
+        let (ops, outcomes): (Vec<Op>, Vec<Outcome>) = self.written(case).into_iter().unzip();
+        let batch: Batch = ops.into_iter().collect();
         let receipt = case.backend().commit(batch).await?;
         must_equal!(receipt.at, self.at, "the receipt's time");
         same(&receipt.outcomes, &outcomes, "the outcomes of the commit")

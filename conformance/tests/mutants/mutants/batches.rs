@@ -11,6 +11,7 @@ use std::{
 use memkeep_core::{decide::Change, *};
 
 use crate::{
+    defect::Store,
     mutant::{Mutant, mutant},
     shared_map::SharedMap,
 };
@@ -31,6 +32,21 @@ fn at_op(error: &Error) -> Option<usize> {
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
+    mutant("a large batch is committed in pieces", &["BATCH-ATOMIC-01"], |d| {
+        d.instead(|store: Store, batch: Batch| async move {
+            if batch.ops.len() <= 500 {
+                return store.commit(batch).await;
+            }
+            let mut whole = None;
+            for ops in batch.ops.chunks(500) {
+                let receipt = store.commit(ops.iter().cloned().collect()).await?;
+                let whole =
+                    whole.get_or_insert(Receipt { outcomes: Vec::new(), ..receipt.clone() });
+                whole.outcomes.extend(receipt.outcomes);
+            }
+            Ok(whole.unwrap_or(Receipt { at: Timestamp::default(), outcomes: Vec::new() }))
+        })
+    }),
     mutant(
         "a refused batch leaves its beginning",
         &[

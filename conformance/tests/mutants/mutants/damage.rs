@@ -45,6 +45,13 @@ where
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
+    mutant("verify repairs unasked", &["VERIFY-COUNT-01"], |d| {
+        d.before(|verify: &mut Verify| verify.repair = true).after(
+            |_: &Verify, report: &mut VerifyReport| {
+                report.problems.iter_mut().for_each(|problem| problem.repaired = false);
+            },
+        )
+    }),
     mutant("an unreadable turn is not there", &["DAMAGE-READ-01", "REPAIR-DAMAGE-01"], |d| {
         nothing::<TurnId, Turn>(d)
     }),

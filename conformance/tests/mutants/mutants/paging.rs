@@ -31,6 +31,20 @@ fn since_1970(place: Position) -> Position {
 }
 
 pub(super) const MUTANTS: &[Mutant] = &[
+    mutant("the last episode of a later page is left out", &["PAGE-NEW-01"], |d| {
+        d.after(|list: &ListEpisodes, page: &mut Page<Episode>| {
+            if list.after.is_some() && page.items.len() == 1 {
+                page.items.clear();
+            }
+        })
+    }),
+    mutant("the last record of a later scan is left out", &["PAGE-NEW-02", "PAGE-NEW-03"], |d| {
+        d.after(|scan: &Scan, page: &mut Page<Record>| {
+            if scan.after.is_some() && page.items.len() == 1 {
+                page.items.clear();
+            }
+        })
+    }),
     mutant(
         "cursors count rows",
         &[

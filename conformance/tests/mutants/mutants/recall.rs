@@ -378,6 +378,27 @@ pub(super) const MUTANTS: &[Mutant] = &[
             })
         },
     ),
+    mutant("turns are asked whether they are open", &["FILTER-TURN-02"], |d| {
+        d.after(|query: &RecallQuery, hits: &mut Vec<Hit<Turn>>| {
+            if query.open.is_some() {
+                hits.clear();
+            }
+        })
+    }),
+    mutant("episodes are asked for their role", &["FILTER-EPISODE-01"], |d| {
+        d.after(|query: &RecallQuery, hits: &mut Vec<Hit<Episode>>| {
+            if query.role.is_some() {
+                hits.clear();
+            }
+        })
+    }),
+    mutant("notes are asked for their session", &["FILTER-NOTE-01"], |d| {
+        d.after(|query: &RecallQuery, hits: &mut Vec<Hit<Note>>| {
+            if query.session.is_some() {
+                hits.clear();
+            }
+        })
+    }),
     mutant("a role, a tag and a session lift the workspace", &["FILTER-TURN-02"], |d| {
         d.before(|query: &mut RecallQuery| {
             if query.role.is_some() && query.tag.is_some() && query.session.is_some() {

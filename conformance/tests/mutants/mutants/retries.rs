@@ -1,7 +1,7 @@
 //! Retries, by key and by id; restoring.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -18,6 +18,30 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["HOSTILE-KEY-01", "RETRY-KEY-02", "RETRY-KEY-01", "RETRY-KEY-03", "RETRY-KEY-08"],
         |d| d.before(|batch: &mut Batch| batch.key = None),
     ),
+    mutant("the key of a large batch is not kept", &["RETRY-KEY-01"], |d| {
+        d.before(|batch: &mut Batch| {
+            if batch.ops.len() > 1_000 {
+                batch.key = None;
+            }
+        })
+    }),
+    mutant("what is answered again is not whole", &["RETRY-KEY-01"], |d| {
+        let known: Mutex<HashSet<String>> = Mutex::default();
+        d.after(move |batch: &Batch, receipt: &mut Receipt| {
+            let Some(key) = &batch.key else { return };
+            if known.lock().unwrap().insert(key.clone()) {
+                return;
+            }
+            for outcome in &mut receipt.outcomes {
+                match outcome {
+                    Outcome::Turn(turn) => turn.metadata.clear(),
+                    Outcome::Audit(record) => record.detail = Json::Null,
+                    Outcome::Episode(episode) => episode.metadata.clear(),
+                    _ => {}
+                }
+            }
+        })
+    }),
     mutant("keys never expire", &["RETRY-KEY-01", "RETRY-KEY-03"], |d| {
         d.load(|loaded| {
             loaded.receipt.iter_mut().for_each(|receipt| {

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::*;
+use memkeep_core::{
+    verify::{Verify, VerifyReport},
+    *,
+};
 use tokio::sync::{Notify, broadcast};
 
 use crate::{
@@ -315,6 +318,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
             })
         },
     ),
+    mutant("a closed handle finds nothing to repair", &["CLOSE-HANDLE-02"], |d| {
+        d.result(|verify: &Verify, result: &mut Result<VerifyReport>| {
+            let is_closed = result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Closed);
+            if verify.repair && is_closed {
+                *result = Ok(VerifyReport::default());
+            }
+        })
+    }),
     mutant("a closed handle goes on", &["CLOSE-HANDLE-02"], |d| {
         d.instead(|_, _: Close| async { Ok(()) })
     }),
