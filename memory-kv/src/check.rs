@@ -41,8 +41,14 @@ pub(crate) fn compare<S: Snapshot>(
     keys: &S,
     found: &mut dyn FnMut(Difference) -> Result<()>,
 ) -> Result<()> {
-    let mut comparison =
-        Comparison { keys, found, unreadable: HashSet::new(), counts: BTreeMap::new(), present: 0 };
+    let mut comparison = Comparison {
+        keys,
+        found,
+        unreadable: HashSet::new(),
+        counts: BTreeMap::new(),
+        present: 0,
+        wrong: HashSet::new(),
+    };
     for kind in RecordKind::ALL {
         by_kind!(kind, Kept => comparison.records::<Kept>())?;
     }
@@ -56,8 +62,10 @@ struct Comparison<'c, S> {
     found: &'c mut dyn FnMut(Difference) -> Result<()>,
     unreadable: HashSet<(RecordKind, u64)>,
     counts: BTreeMap<Workspace, Counts>,
-    /// How many secondary keys are there that readable records make.
+    /// How many secondary keys are there as readable records make them.
     present: u64,
+    /// Those that are there otherwise.
+    wrong: HashSet<Vec<u8>>,
 }
 
 impl<S: Snapshot> Comparison<'_, S> {
@@ -94,10 +102,27 @@ impl<S: Snapshot> Comparison<'_, S> {
         *self.counts.entry(row.workspace().clone()).or_default() += row.counts();
         for pair in row.secondary(number) {
             let stored = self.keys.get(&pair.0)?;
-            self.present += u64::from(stored.is_some());
-            if stored.as_ref() != Some(&pair.1) {
-                let location = format!("{} {}", R::KIND.as_str(), row.name());
-                let message = format!("its key {} is missing or wrong", key::hex(&pair.0));
+            if stored.as_ref() == Some(&pair.1) {
+                self.present += 1;
+                continue;
+            }
+            let location = format!("{} {}", R::KIND.as_str(), row.name());
+            if stored.is_some() {
+                self.wrong.insert(pair.0.clone());
+            }
+            let other = stored.and_then(|value| key::target(&pair.0, &value).ok());
+            let is_taken = match other {
+                Some((_, other)) if other != number => self.makes::<R>(other, &pair.0)?,
+                _ => false,
+            };
+            let key = key::hex(&pair.0);
+            if is_taken {
+                // Nobody can tell whose it is.
+                let message = format!("its key {key} is that of another record too");
+                let problem = Problem::new(location, message);
+                (self.found)(Difference { problem, repair: None })?;
+            } else {
+                let message = format!("its key {key} is missing or wrong");
                 (self.found)(Difference::put(location, &message, pair))?;
             }
         }
@@ -126,6 +151,9 @@ impl<S: Snapshot> Comparison<'_, S> {
             return Ok(());
         }
         self.keys.walk(Keys::secondary(), false, |key, value| {
+            if self.wrong.contains(key) {
+                return Ok(true);
+            }
             let Ok((kind, number)) = key::target(key, value) else {
                 (self.found)(Difference::delete(key, "it leads to no record"))?;
                 return Ok(true);
@@ -142,7 +170,8 @@ impl<S: Snapshot> Comparison<'_, S> {
 
     fn makes<R: Row>(&self, number: u64, key: &[u8]) -> Result<bool> {
         let Some(value) = self.keys.get(&key::record(R::KIND, number))? else { return Ok(false) };
-        Ok(R::open(number, &value, number)?.makes(number, key))
+        // One that cannot be read is reported where the records are.
+        Ok(R::open(number, &value, number).is_ok_and(|row| row.makes(number, key)))
     }
 
     fn counts(&mut self) -> Result<()> {

@@ -197,6 +197,70 @@ async fn derived_keys_are_rebuilt_exactly() {
     }
 }
 
+/// What is set right for one reason is not taken away for another.
+#[tokio::test]
+async fn a_wrong_key_beside_one_too_many_is_set_right() {
+    let map = Poke::default();
+    let store = filled(&map).await;
+    let sound = map.pairs();
+    for key in in_table(&sound, |table| SECONDARY.contains(&table)) {
+        map.poke(|pairs| {
+            *pairs.get_mut(&key).unwrap() = 1_000_u64.to_be_bytes().to_vec();
+            pairs.insert([&key[..], &[7]].concat(), 1_u64.to_be_bytes().to_vec());
+        });
+        problems(&store, true).await;
+        assert_eq!(problems(&store, false).await, []);
+        assert!(map.pairs() == sound);
+    }
+}
+
+/// The value that holds the content of `value`, to stand under `key`.
+fn moved(key: &[u8], value: &[u8]) -> Vec<u8> {
+    let content = &value[5..];
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(key);
+    sum.update(content);
+    [&value[..1], &sum.finalize().to_be_bytes(), content].concat()
+}
+
+/// Repairs until nothing more is repaired, which takes one repair.
+async fn left_after_repair(store: &impl Backend) -> Vec<Problem> {
+    problems(store, true).await;
+    let left = problems(store, true).await;
+    assert!(left.iter().all(|problem| !problem.repaired), "{left:?}");
+    left
+}
+
+#[tokio::test]
+async fn two_records_of_one_id_are_found_and_neither_takes_the_other_s_place() {
+    let map = Poke::default();
+    let store = filled(&map).await;
+    let key = |number: u64| [&[RECORD, EPISODE][..], &number.to_be_bytes()].concat();
+    map.poke(|pairs| {
+        let twin = moved(&key(2), &pairs[&key(1)]);
+        pairs.insert(key(2), twin);
+    });
+    let left = left_after_repair(&store).await;
+    assert!(left.iter().any(|p| p.message.contains("that of another record too")), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_receipt_under_another_s_key_is_corrupt() {
+    let map = Poke::default();
+    let store = filled(&map).await;
+    store.commit(Batch::new().key("other")).await.unwrap();
+    map.poke(|pairs| {
+        let (retry, other) = (b"\x11retry".to_vec(), b"\x11other".to_vec());
+        let value = moved(&other, &pairs[&retry]);
+        pairs.insert(other, value);
+    });
+    let again = store.commit(Batch::new().key("other")).await.unwrap_err();
+    assert_eq!((again.kind(), again.get("row")), (ErrorKind::Corrupt, Some("other")));
+    let left = left_after_repair(&store).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(left[0].location, "receipt other");
+}
+
 #[tokio::test]
 async fn a_key_that_leads_to_another_record_is_corrupt() {
     let map = Poke::default();

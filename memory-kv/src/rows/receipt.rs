@@ -33,7 +33,12 @@ pub(crate) fn receipt_value(key: &[u8], receipt: &StoredReceipt) -> Result<Vec<u
 
 /// The receipt whose value this is.
 pub(crate) fn read_receipt(key: &[u8], value: &[u8]) -> Result<StoredReceipt> {
-    codec::open(key, value, |from| ReceiptRow::deserialize(from)).map_err(|message| {
+    let read = codec::open(key, value, |from| ReceiptRow::deserialize(from));
+    let own = read.and_then(|receipt| {
+        let is_own = receipt_keys(&receipt.key, receipt.at).0 == key;
+        is_own.then_some(receipt).ok_or_else(|| "it is of another idempotency key".to_owned())
+    });
+    own.map_err(|message| {
         let name = String::from_utf8_lossy(key.get(1..).unwrap_or_default());
         Error::corrupt("receipt", name, message)
     })
