@@ -10,8 +10,8 @@ use crate::{Error, Result};
 /// embedded ones a path, taken as it is (a `?`, `%` or `#` in it is written percent-encoded).
 /// Parameters are `name=value`, joined by `&`, percent-encoded where needed.
 ///
-/// `Debug` and `Display` leave out what stands before an `@`, and all parameters: they may hold
-/// secrets.
+/// `Debug` and `Display` leave out what stands between `//` and an `@`, and all parameters: they may
+/// hold secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl {
     scheme: String,
@@ -99,10 +99,17 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
+fn has_at((name, value): (&str, &str)) -> bool {
+    name.contains('@') || value.contains('@')
+}
+
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = match self.rest.rsplit_once('@') {
             Some((before, after)) if before.starts_with("//") => format!("//…@{after}"),
+            // A `?` that was to be part of the secret is not written as it should be, but it still is
+            // the secret that stands before it.
+            _ if self.rest.starts_with("//") && self.parameters().any(has_at) => "//…".to_owned(),
             _ => self.rest.clone(),
         };
         write!(f, "{}:{shown}", self.scheme)

@@ -64,6 +64,11 @@ fn store_urls_have_scheme_path_and_parameters() {
     let secret: StoreUrl = "postgres://ana:hunter2@db.example/x?password=hunter2".parse().unwrap();
     assert_eq!(secret.to_string(), "postgres://…@db.example/x");
     assert!(!format!("{secret:?}").contains("hunter2"));
+    // A secret that is not percent-encoded as it should be is no less one.
+    for text in ["postgres://ana:hunter2?@db.example/x", "postgres://ana:hunter2?a=@db.example"] {
+        let secret: StoreUrl = text.parse().unwrap();
+        assert_eq!(secret.to_string(), "postgres://…");
+    }
 }
 
 #[test]

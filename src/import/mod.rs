@@ -50,7 +50,8 @@ pub use report::{ImportAction, ImportCounts, ImportIssue, ImportReport, ImportTa
 ///
 /// Records keep their ids, and rows without one get an id made from their content. So a second
 /// import of a file adds nothing, also when its records have been changed in the store since, and
-/// an import of a file that has grown adds what is new. What the file has otherwise than the store
+/// an import of a file that has grown adds what is new. (Of an export whose lines were put in another
+/// order, it may add lines that the first skipped because what they need came after them.) What the file has otherwise than the store
 /// is left as the store has it, and reported.
 ///
 /// Two files never mix. An id or state key that another source took is reported and skipped, with

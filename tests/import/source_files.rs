@@ -255,7 +255,9 @@ on_every_backend! {
             bytes[middle..middle + 40_000].fill(0xa5);
         });
         let (_folder3, encrypted) = damaged(|bytes| bytes[16..].fill(0x5a));
-        for path in [truncated, smashed, encrypted] {
+        // There are four formats of the schema.
+        let (_folder4, unknown) = damaged(|bytes| bytes[47] = 5);
+        for path in [truncated, smashed, encrypted, unknown] {
             let error = refuse(&store, &path, ImportOptions::new()).await;
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         }

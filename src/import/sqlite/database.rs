@@ -127,7 +127,17 @@ fn failed(table: &str, error: &rusqlite::Error) -> Error {
             (ErrorKind::Corrupt, "a SQLite database that is damaged or encrypted")
         }
         Some(ErrorCode::DiskFull) => (ErrorKind::StorageFull, "a database whose copy has no room"),
-        _ => (ErrorKind::Unexpected, "a SQLite database that cannot be read"),
+        Some(
+            ErrorCode::CannotOpen
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::OutOfMemory
+            | ErrorCode::PermissionDenied
+            | ErrorCode::ReadOnly
+            | ErrorCode::SystemIoFailure,
+        ) => (ErrorKind::Unexpected, "a SQLite database whose copy cannot be read"),
+        // What is asked is always the same and the copy is nobody else's: it is what is in the file.
+        _ => (ErrorKind::Corrupt, "a SQLite database that cannot be read"),
     };
     let error_text = error.to_string();
     let mut failed = Error::new(kind, format!("the file is {what}: {error_text}"));
