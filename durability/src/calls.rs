@@ -116,13 +116,23 @@ unsafe fn named(path: *const c_char) -> Option<Named> {
         return None;
     }
     // SAFETY: callers of the C library give paths that end in a zero byte.
-    let path = Path::new(unsafe { CStr::from_ptr(path) }.to_str().ok()?);
-    let watched = watched();
-    if let Some(recorder) = watched.folders.get(path) {
+    let folder = Path::new(unsafe { CStr::from_ptr(path) }.to_str().ok()?);
+    if let Some(recorder) = watched().folders.get(folder) {
         return Some(Named::Folder(Arc::clone(recorder)));
     }
-    let recorder = watched.folders.get(path.parent()?)?;
-    Some(Named::File(Arc::clone(recorder), path.file_name()?.to_str()?.to_owned()))
+    // SAFETY: as above.
+    unsafe { entry(path) }.map(|(recorder, name)| Named::File(recorder, name))
+}
+
+/// The watched folder in which `path` is a name, and the name.
+unsafe fn entry(path: *const c_char) -> Option<(Arc<Recorder>, String)> {
+    if !IS_USED.load(Ordering::Acquire) || path.is_null() {
+        return None;
+    }
+    // SAFETY: callers of the C library give paths that end in a zero byte.
+    let path = Path::new(unsafe { CStr::from_ptr(path) }.to_str().ok()?);
+    let recorder = Arc::clone(watched().folders.get(path.parent()?)?);
+    Some((recorder, path.file_name()?.to_str()?.to_owned()))
 }
 
 /// What a descriptor stands for, if that is watched.
@@ -340,6 +350,30 @@ c_library! {
         let mapped =
             syscall(libc::SYS_mmap, place, length, protection, flags, descriptor, offset);
         mapped as *mut c_void
+    }
+
+    mkdir(path: *const c_char, mode: mode_t) -> c_int {
+        let entry = entry(path);
+        if entry.as_ref().is_some_and(|(recorder, _)| !may(recorder, Call::MakeFolder)) {
+            return -1;
+        }
+        let made = syscall(libc::SYS_mkdirat, libc::AT_FDCWD, path, mode) as c_int;
+        if made == 0
+            && let Some((recorder, name)) = entry
+        {
+            recorder.open(&name);
+        }
+        made
+    }
+
+    rmdir(path: *const c_char) -> c_int {
+        let removed = syscall(libc::SYS_unlinkat, libc::AT_FDCWD, path, libc::AT_REMOVEDIR) as c_int;
+        if removed == 0
+            && let Some((recorder, name)) = entry(path)
+        {
+            recorder.delete(&name);
+        }
+        removed
     }
 
     unlink(path: *const c_char) -> c_int {

@@ -23,7 +23,8 @@
 //!
 //! - Sectors that change without being written to, bit rot, and a sector that is half old and half new:
 //!   disks promise that this does not happen, by their own checksums.
-//! - Folders: there is one, and it is there.
+//! - Folders in the folder, but for their names, which are there or not as those of files are. What is in
+//!   one has a recorder of its own.
 //! - What is in a file that is mapped into memory (SQLite's `-shm`): after a power cut it is anything.
 
 mod loss;

@@ -22,6 +22,8 @@ pub enum Call {
     Size,
     /// Locking a file.
     Lock,
+    /// Making a folder in the folder.
+    MakeFolder,
     /// Deleting a file.
     Delete,
     /// Giving a file another name.

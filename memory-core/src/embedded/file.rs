@@ -118,7 +118,7 @@ pub fn resolve(mut path: PathBuf) -> PathBuf {
 }
 
 /// Makes ready to open the store that the absolute path `path` names, and tells where that is, with
-/// links resolved. Its folder is made if the store is `writable`.
+/// links resolved. Its folder is made if the store is `writable`, and then stays after a power cut.
 ///
 /// Errors: `Corrupt` for a folder, `NotFound` for a file that is only to be read and does not exist,
 /// and those of [`failed`].
@@ -128,12 +128,29 @@ pub fn approach(path: &Path, writable: bool) -> Result<PathBuf> {
     }
     if writable {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|e| failed(e, folder))?;
+            make_folder(folder)?;
         }
     } else if !path.exists() {
         return Err(Error::new(ErrorKind::NotFound, "there is no such file"));
     }
     Ok(resolve(path.to_owned()))
+}
+
+/// Makes the folder of the absolute path `folder` and those that it is in, as far as they are not
+/// there, so that a power cut takes none of them away.
+fn make_folder(folder: &Path) -> Result<()> {
+    let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    let kept = fs::create_dir_all(folder)
+        .map_err(|e| failed(e, folder))
+        .and_then(|()| made.iter().rev().try_for_each(|folder| keep_name(folder)));
+    if kept.is_err() {
+        // Whoever comes next must not take them for folders that stay.
+        for folder in made {
+            // One that is not empty is somebody else's too.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    kept
 }
 
 /// The path of a file beside that in `path`.
@@ -163,7 +180,7 @@ pub fn fill_new(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<(
     })
 }
 
-/// Makes sure that a power cut does not take the name of the file `path` away.
+/// Makes sure that a power cut does not take the name of the file or folder `path` away.
 pub fn keep_name(path: &Path) -> Result<()> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
