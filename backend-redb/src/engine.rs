@@ -7,6 +7,7 @@ use std::{
 use memkeep_core::{
     BackendInfo, Error, ErrorKind, Result, Sharing,
     embedded::file::{self, Identity, OpenedFile, with_suffix},
+    verify::Problem,
 };
 use memkeep_kv::{OrderedEngine, Overlay};
 
@@ -150,6 +151,20 @@ impl OrderedEngine for RedbEngine {
     fn bytes(&self) -> Result<Option<u64>> {
         let database = self.database()?;
         Ok(Some(*database.medium.file().bytes()))
+    }
+
+    /// Every page that the last durable commit leads to, and the account of those that are free, as
+    /// redb checks them when it opens a file: by opening it once more. It cannot check the database
+    /// that is open, since snapshots may be.
+    fn inspect(&self) -> Result<Vec<Problem>> {
+        let database = self.database()?;
+        match OpenDatabase::checked(database.medium.file().clone(), &self.config) {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                Ok(vec![Problem::new("file", error.to_string())])
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Copies what is there into a new file, which then takes the place of the old: redb's own

@@ -29,6 +29,8 @@ struct Inner {
     file: Arc<StoreFile>,
     state: RwLock<State>,
     has_failed: AtomicBool,
+    /// Whether another database stays open over the file, with its locks.
+    is_guest: bool,
 }
 
 #[derive(Debug)]
@@ -44,9 +46,19 @@ enum State {
 impl Medium {
     /// Over `file`, with writes held back.
     pub(crate) fn new(file: Arc<StoreFile>) -> io::Result<Self> {
+        Self::over(file, false)
+    }
+
+    /// The same, while another is in use over `file`: this one only reads.
+    pub(crate) fn of_guest(file: Arc<StoreFile>) -> io::Result<Self> {
+        Self::over(file, true)
+    }
+
+    fn over(file: Arc<StoreFile>, is_guest: bool) -> io::Result<Self> {
         let visible = file.visible()?;
         let state = RwLock::new(State::Held(Held { visible, bytes: visible, writes: Vec::new() }));
-        Ok(Self(Arc::new(Inner { file, state, has_failed: AtomicBool::new(false) })))
+        let has_failed = AtomicBool::new(false);
+        Ok(Self(Arc::new(Inner { file, state, has_failed, is_guest })))
     }
 
     pub(crate) fn file(&self) -> &Arc<StoreFile> {
@@ -165,7 +177,7 @@ impl StorageBackend for Medium {
     }
 
     fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.0.file.unlock((start, end))
+        if self.0.is_guest { Ok(()) } else { self.0.file.unlock((start, end)) }
     }
 }
 

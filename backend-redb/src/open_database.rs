@@ -27,7 +27,17 @@ pub(crate) struct OpenDatabase {
 impl OpenDatabase {
     /// Opens the database in `file`, or makes one in an empty file. Nothing is written to it.
     pub(crate) fn over(file: Arc<StoreFile>, config: &RedbConfig) -> Result<Self> {
-        let medium = Medium::new(file).map_err(io_failed)?;
+        Self::over_medium(Medium::new(file).map_err(io_failed)?, config)
+    }
+
+    /// Looks at the checksum of every page of the database in `file`, which is open already: nobody
+    /// writes to it meanwhile.
+    pub(crate) fn checked(file: Arc<StoreFile>, config: &RedbConfig) -> Result<()> {
+        let medium = Medium::of_guest(file).map_err(io_failed)?;
+        Self::over_medium(medium, &config.clone().check(true)).map(drop)
+    }
+
+    fn over_medium(medium: Medium, config: &RedbConfig) -> Result<Self> {
         let storage = medium.clone();
         let database = guarded(|| {
             redb::Builder::new()

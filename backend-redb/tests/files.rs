@@ -96,6 +96,46 @@ async fn a_store_that_was_cut_is_corrupt() {
     }
 }
 
+/// A page that nobody reads, for it is in memory, is looked at by a repair. The store goes on, and keeps
+/// others out.
+#[tokio::test]
+#[cfg(unix)]
+async fn a_repair_looks_at_every_page() {
+    use std::os::unix::fs::FileExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.redb");
+    let store = store_in(&path, 60).await;
+    let repair = Verify::new().repair(true);
+    assert_eq!(store.verify(&repair).await.unwrap().problems, []);
+
+    let sound = fs::read(&path).unwrap();
+    let mut found = 0;
+    for at in (0..sound.len()).step_by(4_096).map(|page| page + 100) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 1;
+        let copy = folder.path().join(format!("{at}.redb"));
+        fs::write(&copy, &damaged).unwrap();
+        if RedbConfig::new(&copy).check(true).open().await.is_ok() {
+            continue;
+        }
+        found += 1;
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_all_at(&damaged[at..=at], at as u64).unwrap();
+        assert_eq!(store.verify(&Verify::new()).await.unwrap().problems, []);
+        let problems = store.verify(&repair).await.unwrap().problems;
+        let found: Vec<_> = problems.iter().map(|p| (p.location.as_str(), p.repaired)).collect();
+        assert_eq!(found, [("file", false)], "{at}");
+        file.write_all_at(&sound[at..=at], at as u64).unwrap();
+    }
+    assert!(found > 0, "no page that matters was changed");
+    assert_eq!(store.verify(&repair).await.unwrap().problems, []);
+    assert_eq!(turns(&store).await.unwrap(), 60);
+    let second = RedbConfig::new(&path).open().await.map(drop).unwrap_err();
+    assert_eq!(second.kind(), ErrorKind::AlreadyOpen);
+    store.record_turn(NewTurn::new("s", "user", "one more")).await.unwrap();
+}
+
 fn holds_secret(folder: &Path) -> bool {
     fs::read_dir(folder).unwrap().any(|file| {
         let bytes = fs::read(file.unwrap().path()).unwrap();

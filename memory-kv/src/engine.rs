@@ -1,6 +1,6 @@
 use std::{ops::Range, path::Path};
 
-use memkeep_core::{BackendInfo, Error, ErrorKind, Result};
+use memkeep_core::{BackendInfo, Error, ErrorKind, Result, verify::Problem};
 
 /// The longest key that is ever written, in bytes.
 pub const MAX_KEY_BYTES: usize = 3_076;
@@ -46,6 +46,12 @@ pub trait OrderedEngine: Send + Sync + 'static {
     /// What the store takes on its medium, in bytes, if it has one.
     fn bytes(&self) -> Result<Option<u64>> {
         Ok(None)
+    }
+
+    /// Looks for damage to what the engine itself needs, which no read of a pair may meet. Called by
+    /// `verify` with `repair`, while a transaction is open that has written nothing.
+    fn inspect(&self) -> Result<Vec<Problem>> {
+        Ok(Vec::new())
     }
 
     /// Gives the space of deleted pairs back. Called while no transaction is open; snapshots may be.

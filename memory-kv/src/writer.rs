@@ -4,6 +4,7 @@ use memkeep_core::{
     Error, ErrorKind, Result, Step, Turn,
     decide::{Change, Loaded, Needs, Stored},
     embedded::{View, Writer},
+    verify::Problem,
 };
 
 use crate::{
@@ -102,6 +103,10 @@ impl<E: OrderedEngine> Writer for KvWriter<E> {
             }
         }
         Ok(())
+    }
+
+    fn inspect(&mut self) -> Result<Vec<Problem>> {
+        self.0.engine.inspect()
     }
 
     fn compact(&mut self) -> Result<()> {

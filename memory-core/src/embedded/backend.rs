@@ -209,6 +209,13 @@ fn repair<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
 }
 
 fn repair_here<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
+    let damaged = writer.inspect()?;
+    let mut report = repair_rows(writer)?;
+    report.problems.splice(0..0, damaged);
+    Ok(report)
+}
+
+fn repair_rows<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
     let broken = writer.view().integrity()?;
     if !broken.is_empty() {
         writer.rebuild()?;

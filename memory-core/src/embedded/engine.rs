@@ -60,6 +60,12 @@ pub trait Writer: Send + 'static {
         Ok(())
     }
 
+    /// Looks at what can only be looked at while nobody writes. Called in a transaction that has
+    /// written nothing, by `verify` with `repair`. What it finds is told; nothing of it is repaired.
+    fn inspect(&mut self) -> Result<Vec<Problem>> {
+        Ok(Vec::new())
+    }
+
     /// See [`Backend::compact`](crate::Backend::compact).
     fn compact(&mut self) -> Result<()> {
         Err(Error::new(ErrorKind::Unsupported, "this backend has no compact"))
