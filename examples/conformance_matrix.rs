@@ -6,6 +6,8 @@
 //! cargo run --release --example conformance_matrix -- --check   # fails where it would change
 //! cargo run --release --example conformance_matrix -- --json    # prints all that is known
 //! ```
+//!
+//! Needs PostgreSQL to be installed.
 
 use std::{fs, io, path::Path, process::ExitCode};
 
@@ -13,6 +15,8 @@ use memkeep_conformance::Matrix;
 
 #[path = "../backend-inmem/tests/conformance.rs"]
 mod inmem;
+#[path = "../backend-postgres/tests/conformance.rs"]
+mod postgres;
 #[path = "../backend-redb/tests/conformance.rs"]
 mod redb;
 #[path = "../backend-sqlite/tests/conformance.rs"]
@@ -29,11 +33,16 @@ it ran and passed; a clause that could not run is a gap. Written by
 
 fn main() -> io::Result<ExitCode> {
     inmem::conformance::child_if_asked();
+    postgres::conformance::child_if_asked();
     redb::conformance::child_if_asked();
     sqlite::conformance::child_if_asked();
 
-    let reports =
-        [inmem::conformance::report(), redb::conformance::report(), sqlite::conformance::report()];
+    let reports = [
+        inmem::conformance::report(),
+        postgres::conformance::report(),
+        redb::conformance::report(),
+        sqlite::conformance::report(),
+    ];
     let failed = reports.iter().any(|report| report.failures().next().is_some());
     let matrix: Matrix = reports.into_iter().collect();
     let asked = std::env::args().nth(1);

@@ -1,7 +1,7 @@
 //! Memory for AI agents that does not depend on where it is kept.
 //!
 //! [`open`] a store by its URL, or build one from a backend's own configuration in [`sqlite`],
-//! [`redb`] or [`inmem`]; either way it is a [`MemoryBackend`]: sessions with turns and steps,
+//! [`redb`], [`postgres`] or [`inmem`]; either way it is a [`MemoryBackend`]: sessions with turns and steps,
 //! episodes with lexical recall, notes, state and an audit log. [`export`](fn@export) writes all of
 //! it as JSON lines; [`import`](fn@import) reads them back, and with the feature `import` also the
 //! files of the systems that memkeep replaces. [`copy`](fn@copy) takes everything to another backend.
@@ -33,6 +33,8 @@ pub use import::{
 pub use memkeep_core::*;
 #[cfg(feature = "inmem")]
 pub use memkeep_inmem as inmem;
+#[cfg(feature = "postgres")]
+pub use memkeep_postgres as postgres;
 #[cfg(feature = "redb")]
 pub use memkeep_redb as redb;
 #[cfg(feature = "sqlite")]

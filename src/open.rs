@@ -3,9 +3,10 @@ use std::sync::Arc;
 use crate::{Error, ErrorKind, MemoryBackend, Result, StoreUrl};
 
 /// The schemes that [`open`] knows, whether or not they are compiled in.
-const SCHEMES: [&str; 3] = ["inmem", "redb", "sqlite"];
+const SCHEMES: [&str; 4] = ["inmem", "postgres", "redb", "sqlite"];
 
-/// Opens the store that a URL names: `sqlite:agent.db`, `redb:agent.redb`, `inmem:`.
+/// Opens the store that a URL names: `sqlite:agent.db`, `redb:agent.redb`, `inmem:`,
+/// `postgres://user@host/database`.
 ///
 /// What may follow the scheme is told by the backend's own configuration, which also has a builder.
 ///
@@ -18,13 +19,17 @@ pub async fn open(url: &str) -> Result<Arc<dyn MemoryBackend>> {
 
 // Without a backend there is nothing to wait for.
 #[cfg_attr(
-    not(any(feature = "inmem", feature = "redb", feature = "sqlite")),
+    not(any(feature = "inmem", feature = "postgres", feature = "redb", feature = "sqlite")),
     allow(clippy::unused_async)
 )]
 async fn by_scheme(url: &StoreUrl) -> Result<Arc<dyn MemoryBackend>> {
-    match url.scheme() {
+    // What other clients of PostgreSQL say too.
+    let scheme = if url.scheme() == "postgresql" { "postgres" } else { url.scheme() };
+    match scheme {
         #[cfg(feature = "inmem")]
         "inmem" => Ok(Arc::new(crate::inmem::InmemConfig::from_url(url)?.open().await?)),
+        #[cfg(feature = "postgres")]
+        "postgres" => Ok(Arc::new(crate::postgres::PostgresConfig::from_url(url)?.open().await?)),
         #[cfg(feature = "redb")]
         "redb" => Ok(Arc::new(crate::redb::RedbConfig::from_url(url)?.open().await?)),
         #[cfg(feature = "sqlite")]
@@ -62,13 +67,14 @@ mod tests {
             assert_eq!(refused(url).await.kind(), ErrorKind::InvalidArgument, "{url}");
         }
         let message = refused("oracle:x").await.to_string();
-        assert!(message.contains("inmem:, redb:, sqlite:"), "{message}");
+        assert!(message.contains("inmem:, postgres:, redb:, sqlite:"), "{message}");
     }
 
     #[tokio::test]
     async fn a_backend_that_is_not_compiled_in_names_its_feature() {
         for (scheme, is_in) in [
             ("inmem", cfg!(feature = "inmem")),
+            ("postgres", cfg!(feature = "postgres")),
             ("redb", cfg!(feature = "redb")),
             ("sqlite", cfg!(feature = "sqlite")),
         ] {

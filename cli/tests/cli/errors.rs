@@ -107,6 +107,17 @@ fn help_and_version_are_no_errors() {
 }
 
 #[test]
+fn a_servers_password_is_not_shown() {
+    for url in ["postgres://me:hunter2@127.0.0.1:1/db", "postgres://me:hunter2@127.0.0.1:x/db"] {
+        for json in [&[][..], &["--json"]] {
+            let ran = run(bare(&[&["--store", url, "stats"], json].concat()), b"");
+            assert!(ran.status != Some(0) && ran.out.is_empty(), "{ran:?}");
+            assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+        }
+    }
+}
+
+#[test]
 fn unknown_ids_are_not_found() {
     let store = Store::new();
     store.make(&["start"]);

@@ -1,8 +1,11 @@
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use super::{Needs, Origin};
 use crate::{
     AuditId, Batch, EpisodeId, Error, Hash, NoteId, Op, Record, Result, SessionId, StepId, TurnId,
+    Workspace,
     bounds::{MAX_BATCH_OPS, MAX_TEXT_BYTES, Measure, limited},
     json::canonical,
 };
@@ -50,6 +53,26 @@ impl Prepared {
     /// The rows that must be loaded for [`decide`](super::decide).
     pub fn needs(&self) -> Needs {
         Needs::of(self)
+    }
+
+    /// The workspaces that the batch names for what it puts, for backends that lock them; not those
+    /// that a record has from its session or source.
+    pub fn workspaces(&self) -> BTreeSet<Workspace> {
+        let given = |workspace: &Option<Workspace>| Some(workspace.clone().unwrap_or_default());
+        let named = self.ops.iter().filter_map(|(op, _)| match op {
+            Op::StartSession(new) | Op::EnsureSession(new) => given(&new.workspace),
+            Op::AddEpisode(new) => given(&new.workspace),
+            Op::AddNote(new) => {
+                let inherits = new.workspace.is_none() && new.sources.iter().flatten().count() > 0;
+                if inherits { None } else { given(&new.workspace) }
+            }
+            Op::PutState(put) => given(&put.workspace),
+            Op::DeleteState(delete) => given(&delete.workspace),
+            Op::AppendAudit(new) => given(&new.workspace),
+            Op::Restore { record } => Some(record.workspace().clone()),
+            _ => None,
+        });
+        named.collect()
     }
 
     /// How many bytes of text and JSON the batch holds.

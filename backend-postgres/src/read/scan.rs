@@ -1,0 +1,141 @@
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use memkeep_core::{
+    AuditRecord, Episode, Note, Page, Position, Record, RecordKind, Result, Scan, Scope, Session,
+    StateSlot, Step, Turn,
+};
+
+use super::select::{Select, to_i64};
+use crate::{
+    rows::{Cells, IntoRecord, decode},
+    statement::Statement,
+    store::{Store, Tries},
+    transaction::{Attempt, Mode, Transaction},
+};
+
+/// Calls a generic function with the type of a kind's records.
+macro_rules! of_kind {
+    ($kind:expr, $function:ident $args:tt) => {
+        match $kind {
+            RecordKind::Session => $function::<Session> $args.await,
+            RecordKind::Turn => $function::<Turn> $args.await,
+            RecordKind::Step => $function::<Step> $args.await,
+            RecordKind::Episode => $function::<Episode> $args.await,
+            RecordKind::Note => $function::<Note> $args.await,
+            RecordKind::State => $function::<StateSlot> $args.await,
+            RecordKind::Audit => $function::<AuditRecord> $args.await,
+        }
+    };
+}
+
+/// How many rows are read at a time where all are.
+const ROWS: usize = 1_000;
+
+/// A page, and the highest number on it.
+type Numbered = (Page<Record>, i64);
+
+impl Store {
+    /// A page in order of insertion.
+    ///
+    /// Numbers are given out before they are committed, so a row may appear behind one that has been
+    /// read. A page that reaches into what may still be on its way waits for it, so that nothing is
+    /// ever behind a cursor.
+    pub(crate) async fn scan(self: &Arc<Self>, scan: Scan) -> Result<Page<Record>> {
+        let store = Arc::clone(self);
+        let work = async move {
+            let _permit = store.pool.permit().await?;
+            let about = (scan, i64::MAX);
+            let (page, highest) = store.read_here(&about, |t, a| Box::pin(page_of(t, a))).await?;
+            if highest < store.settled.load(Ordering::Acquire) {
+                return Ok(page);
+            }
+            let settled = store.settle().await?;
+            let about = (about.0, settled);
+            Ok(store.read_here(&about, |t, a| Box::pin(page_of(t, a))).await?.0)
+        };
+        self.finish("scan", work).await
+    }
+
+    /// Waits for those who have taken numbers and not committed yet; returns the number below which
+    /// all is settled.
+    async fn settle(&self) -> Result<i64> {
+        let mut tries = Tries::default();
+        loop {
+            match self.settle_once().await {
+                Ok(settled) => {
+                    self.settled.fetch_max(settled, Ordering::AcqRel);
+                    return Ok(settled);
+                }
+                Err(trouble) => tries.again(trouble).await?,
+            }
+        }
+    }
+
+    async fn settle_once(&self) -> Attempt<i64> {
+        let wait = format!("SELECT {}", self.names.clear_gate());
+        let mut transaction = self.begin(Mode::Write, &wait).await?;
+        let number = transaction.number(Statement::new("SELECT @NUMBER")).await;
+        transaction.end(number).await
+    }
+}
+
+async fn page_of(transaction: &mut Transaction, (scan, below): &(Scan, i64)) -> Attempt<Numbered> {
+    of_kind!(scan.kind, page_of_kind(transaction, scan, *below))
+}
+
+async fn page_of_kind<T: IntoRecord>(
+    transaction: &mut Transaction,
+    scan: &Scan,
+    below: i64,
+) -> Attempt<Numbered> {
+    let window = scan.window()?;
+    let mut select = Select::<T>::in_scope(&scan.scope)?;
+    if let Some(after) = window.insertion() {
+        let after = select.value(to_i64(after))?;
+        select.only(format!("r.pk > {after}"));
+    }
+    let below = select.value(below)?;
+    select.only(format!("r.pk < {below}"));
+    let highest = AtomicI64::new(i64::MIN);
+    let position = |pk: i64, _: &T| {
+        highest.fetch_max(pk, Ordering::Relaxed);
+        Position::Insertion(pk.unsigned_abs())
+    };
+    let page = select.page(transaction, "r.pk", &window, position).await?;
+    Ok((page.map(T::into_record), highest.into_inner()))
+}
+
+/// Calls `f` with every record of a kind in scope, in order of insertion; with the error of each that
+/// cannot be decoded. All are of the state that the transaction sees.
+pub(crate) async fn each(
+    transaction: &mut Transaction,
+    kind: RecordKind,
+    scope: &Scope,
+    f: &mut (dyn FnMut(Result<Record>) + Send),
+) -> Attempt<()> {
+    of_kind!(kind, each_of_kind(transaction, scope, f))
+}
+
+async fn each_of_kind<T: IntoRecord>(
+    transaction: &mut Transaction,
+    scope: &Scope,
+    f: &mut (dyn FnMut(Result<Record>) + Send),
+) -> Attempt<()> {
+    let mut after = i64::MIN;
+    loop {
+        let mut select = Select::<T>::in_scope(scope)?;
+        let from = select.value(after)?;
+        select.only(format!("r.pk > {from}"));
+        let rows = select.raw(transaction, "r.pk", ROWS).await?;
+        for row in &rows {
+            f(decode::<T>(row).map(T::into_record));
+        }
+        match rows.last() {
+            Some(last) if rows.len() == ROWS => after = Cells::new(last, T::SHAPE.table).pk()?,
+            _ => return Ok(()),
+        }
+    }
+}

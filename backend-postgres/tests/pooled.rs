@@ -1,0 +1,47 @@
+//! The contract, clause by clause, through `PgBouncer` in transaction mode.
+
+use std::{fs, sync::Arc};
+
+use memkeep_conformance::{Abilities, Damage, Factory, Handle, Place};
+use memkeep_core::{Clock, Error, ErrorKind, Result};
+use memkeep_postgres_testing::Pooler;
+
+mod support;
+
+struct Pooled;
+
+#[async_trait::async_trait]
+impl Factory for Pooled {
+    async fn open(&self, place: &Place, clock: Arc<dyn Clock>) -> Result<Handle> {
+        support::socket(place).await?;
+        // The child of a crash clause has the pooler of another process.
+        let file = place.path().join("pooler");
+        let pooler = fs::read_to_string(&file)
+            .unwrap_or_else(|_| Pooler::shared().socket().display().to_string());
+        fs::write(file, &pooler)
+            .map_err(|e| Error::new(ErrorKind::Unexpected, "no file in the place").caused_by(e))?;
+        Ok(Handle::new(Arc::new(support::open_at(&pooler, place, clock).await?)))
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::new().reopen().second_handle().kill().faults().damage()
+    }
+
+    async fn destroy(&self, place: &Place) -> Result<()> {
+        support::destroy(place).await
+    }
+
+    /// Another client locks the tables.
+    async fn break_writes(&self, place: &Place) -> Result<Box<dyn Send>> {
+        support::break_writes(place).await
+    }
+
+    async fn damage(&self, place: &Place, damage: &Damage) -> Result<()> {
+        support::damage(place, damage).await
+    }
+}
+
+memkeep_postgres_testing::suite!(
+    Pooled,
+    lacks_copy = "a server is copied with pg_dump or pg_basebackup",
+);
