@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod backend;
+mod cells;
 mod commit;
 mod config;
 mod connect;

@@ -8,9 +8,10 @@ use memkeep_core::{
 use sqlx::postgres::PgRow;
 
 use crate::{
+    cells::{self, Cells, Shape},
     error::Trouble,
     escape::escape,
-    rows::{self, Cells, Shape, Table, decode, stored},
+    rows::{Table, decode, stored},
     schema,
     statement::Statement,
     transaction::{Attempt, Transaction},
@@ -162,7 +163,7 @@ fn sorted(needs: &Needs, rows: &[PgRow]) -> Attempt<Loaded> {
     let mut loaded = Loaded::default();
     let mut version = None;
     for row in rows {
-        let part = usize::try_from(rows::part(row)?).unwrap_or(usize::MAX);
+        let part = usize::try_from(cells::part(row)?).unwrap_or(usize::MAX);
         match part {
             RECEIPT => loaded.receipt = Some(decode(row)?),
             SESSION => {

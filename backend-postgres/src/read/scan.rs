@@ -10,7 +10,8 @@ use memkeep_core::{
 
 use super::select::{Select, to_i64};
 use crate::{
-    rows::{Cells, IntoRecord, decode},
+    cells::Cells,
+    rows::{IntoRecord, decode},
     statement::Statement,
     store::{Store, Tries},
     transaction::{Attempt, Mode, Transaction},

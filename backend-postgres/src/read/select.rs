@@ -5,8 +5,9 @@ use sqlx::{Encode, Postgres, Type, postgres::PgRow};
 
 use super::decoded;
 use crate::{
+    cells::Cells,
     escape::escape,
-    rows::{Cells, Table, decode},
+    rows::{Table, decode},
     statement::Statement,
     transaction::{Attempt, Transaction},
 };
