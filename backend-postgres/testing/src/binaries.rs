@@ -13,6 +13,11 @@ pub(crate) fn folder() -> Option<PathBuf> {
     let is_there =
         |folder: &Path| folder.join("initdb").is_file() && folder.join("postgres").is_file();
     let in_path = std::env::split_paths(&path).find(|folder| is_there(folder));
+    // A link may have been made for some of them only.
+    let in_path = in_path.and_then(|folder| {
+        let initdb = std::fs::canonicalize(folder.join("initdb")).ok()?;
+        Some(initdb.parent()?.to_owned())
+    });
     in_path.or_else(|| {
         let versions = std::fs::read_dir(DEBIAN).ok()?.filter_map(Result::ok);
         let folders = versions.map(|version| version.path().join("bin")).filter(|f| is_there(f));
