@@ -1,9 +1,9 @@
 //! The contract, clause by clause, through `PgBouncer` in transaction mode.
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use memkeep_conformance::{Abilities, Damage, Factory, Handle, Place};
-use memkeep_core::{Clock, Error, ErrorKind, Result};
+use memkeep_core::{Clock, Result};
 use memkeep_postgres_testing::Pooler;
 
 mod support;
@@ -15,11 +15,10 @@ impl Factory for Pooled {
     async fn open(&self, place: &Place, clock: Arc<dyn Clock>) -> Result<Handle> {
         support::socket(place).await?;
         // The child of a crash clause has the pooler of another process.
-        let file = place.path().join("pooler");
-        let pooler = fs::read_to_string(&file)
-            .unwrap_or_else(|_| Pooler::shared().socket().display().to_string());
-        fs::write(file, &pooler)
-            .map_err(|e| Error::new(ErrorKind::Unexpected, "no file in the place").caused_by(e))?;
+        let pooler = support::remembered(place, "pooler", async || {
+            Ok(Pooler::shared().socket().display().to_string())
+        })
+        .await?;
         Ok(Handle::new(Arc::new(support::open_at(&pooler, place, clock).await?)))
     }
 

@@ -14,9 +14,6 @@ use tokio::sync::{Mutex, OnceCell};
 /// The database that others are made from.
 const TEMPLATE: &str = "memkeep_template";
 
-/// The file in a place that says where its server is: the child of a crash clause has another process.
-const SERVER: &str = "server";
-
 pub(crate) fn failed(error: sqlx::Error) -> Error {
     Error::new(ErrorKind::Unexpected, "PostgreSQL failed").caused_by(error)
 }
@@ -68,20 +65,33 @@ pub(crate) async fn open_at(
     config.lock_timeout(Duration::from_secs(2)).open().await
 }
 
-/// The server of a place; its database is made if it is not there.
+/// The socket of a place's server; its database is made if it is not there.
 pub(crate) async fn socket(place: &Place) -> Result<String> {
+    remembered(place, "server", async || {
+        let server = Server::shared();
+        create(server, place.name()).await?;
+        Ok(server.socket().display().to_string())
+    })
+    .await
+}
+
+/// What a file in a place says, where it is known to the child of a crash clause too; `first` tells
+/// what to write into it.
+pub(crate) async fn remembered(
+    place: &Place,
+    name: &str,
+    first: impl AsyncFnOnce() -> Result<String>,
+) -> Result<String> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
-    let file = place.path().join(SERVER);
-    let _made = ONE_AT_A_TIME.lock().await;
-    if let Ok(socket) = fs::read_to_string(&file) {
-        return Ok(socket);
+    let _one = ONE_AT_A_TIME.lock().await;
+    let file = place.path().join(name);
+    if let Ok(text) = fs::read_to_string(&file) {
+        return Ok(text);
     }
-    let server = Server::shared();
-    create(server, place.name()).await?;
-    let socket = server.socket().display().to_string();
-    fs::write(file, &socket)
+    let text = first().await?;
+    fs::write(file, &text)
         .map_err(|e| Error::new(ErrorKind::Unexpected, "no file in the place").caused_by(e))?;
-    Ok(socket)
+    Ok(text)
 }
 
 pub(crate) async fn destroy(place: &Place) -> Result<()> {
