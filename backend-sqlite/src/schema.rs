@@ -12,7 +12,7 @@ pub(crate) const APPLICATION_ID: i32 = 0x6d65_6d6b;
 
 /// The steps from each version to the next: the first makes version 1 of an empty file. A step that
 /// has been released is never edited.
-pub(crate) const MIGRATIONS: &[&[&str]] = &[VERSION_1];
+pub(crate) const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2];
 
 /// The version that this program reads and writes, kept as `PRAGMA user_version`.
 pub(crate) fn current_version() -> i64 {
@@ -152,6 +152,14 @@ const VERSION_1: &[&str] = &[
     ) STRICT",
     "CREATE INDEX receipts_at ON receipts (at)",
 ];
+
+/// The recall indexes, which are made by and by of what is there.
+const VERSION_2: &[&str] = &["CREATE TABLE recall (
+        kind INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        value BLOB NOT NULL,
+        PRIMARY KEY (kind, key)
+    ) STRICT, WITHOUT ROWID"];
 
 /// The version of the store behind `connection`: 0 if the file is new. Nothing is written.
 ///

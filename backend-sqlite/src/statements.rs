@@ -49,6 +49,18 @@ fn commit(writer: &mut SqliteWriter, batch: Batch) {
 fn read_everything(writer: &mut SqliteWriter) {
     let view = writer.view();
     let (session, now) = (SessionId::new("s"), Timestamp::default());
+    for kind in RecordKind::ALL {
+        view.last_number(kind).unwrap();
+        view.numbered(kind, 1).unwrap();
+        if kind != RecordKind::State {
+            view.number(kind, "x").unwrap();
+        }
+        let blobs = view.index(kind).unwrap();
+        blobs.get(b"key").unwrap();
+        for reverse in [false, true] {
+            blobs.scan(b"a"..b"b", reverse, &mut |_, _| Ok(true)).unwrap();
+        }
+    }
     let times = Position::Time(now, 1);
     // The same listing from its beginning, and from a place on.
     macro_rules! read {
@@ -107,6 +119,10 @@ fn one_of_each() -> Vec<Op> {
 
 /// Every kind of change: of what is there, and of what is not.
 fn write_everything(writer: &mut SqliteWriter) {
+    if let Some(mut blobs) = writer.index(RecordKind::Turn) {
+        blobs.put(b"key", b"value").unwrap();
+        blobs.delete(b"key").unwrap();
+    }
     commit(writer, one_of_each().into_iter().collect());
     let records: Vec<Record> = RecordKind::ALL
         .into_iter()
@@ -145,8 +161,10 @@ fn every_statement_goes_by_an_index_in_its_order() {
     for sql in statements.iter().filter(|sql| !sql.starts_with("PRAGMA")) {
         for step in plan(&connection, sql) {
             let counts = sql.contains("GROUP BY workspace") && step.contains(" INDEX ");
+            // It has a row a table, and no index.
+            let is_small = step == "SCAN sqlite_sequence";
             assert!(!step.contains("TEMP B-TREE"), "{sql}\n{step}");
-            assert!(!step.starts_with("SCAN") || counts, "{sql}\n{step}");
+            assert!(!step.starts_with("SCAN") || counts || is_small, "{sql}\n{step}");
         }
     }
 }

@@ -21,7 +21,7 @@ async fn a_newer_store_behind_a_link_is_left_byte_for_byte() {
     let of = |name: &str| folder.path().join(name);
     SqliteConfig::new(of("newer.db")).open().await.unwrap().close().await.unwrap();
     let newer = Connection::open(of("newer.db")).unwrap();
-    newer.execute_batch("PRAGMA user_version = 2").unwrap();
+    newer.execute_batch("PRAGMA user_version = 3").unwrap();
     fs::create_dir(of("real")).unwrap();
     for suffix in ["", "-wal"] {
         let from = of(&format!("newer.db{suffix}"));

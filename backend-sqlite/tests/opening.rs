@@ -137,7 +137,7 @@ async fn a_newer_store_is_left_byte_for_byte() {
     let of = |name: &str| folder.path().join(name);
     SqliteConfig::new(of("agent.db")).open().await.unwrap().close().await.unwrap();
     let newer = Connection::open(of("agent.db")).unwrap();
-    newer.execute_batch("PRAGMA user_version = 2").unwrap();
+    newer.execute_batch("PRAGMA user_version = 3").unwrap();
     // As a crash leaves it: the change is in the log only.
     for suffix in ["", "-wal"] {
         fs::copy(of(&format!("agent.db{suffix}")), of(&format!("crashed.db{suffix}"))).unwrap();
@@ -162,7 +162,7 @@ async fn a_store_that_becomes_newer_is_not_written() {
     let path = folder.path().join("agent.db");
     let store = SqliteConfig::new(&path).open().await.unwrap();
     let newer = Connection::open(&path).unwrap();
-    newer.execute_batch("PRAGMA user_version = 2").unwrap();
+    newer.execute_batch("PRAGMA user_version = 3").unwrap();
     let error = store.start_session(NewSession::new()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SchemaTooNew);
 }
@@ -225,7 +225,7 @@ async fn what_another_program_left_unfinished_is_left_to_it() {
 
     let change = "BEGIN; UPDATE diary SET day = 'night' || day";
     unfinished(&of("diary.db"), &of("foreign.db"), change);
-    let change = "PRAGMA user_version = 2; BEGIN; UPDATE turns SET content = content || 'y'";
+    let change = "PRAGMA user_version = 3; BEGIN; UPDATE turns SET content = content || 'y'";
     unfinished(&of("newer.db"), &of("too new.db"), change);
     for (name, kind) in
         [("foreign.db", ErrorKind::Corrupt), ("too new.db", ErrorKind::SchemaTooNew)]

@@ -3,6 +3,7 @@
 
 mod engines;
 mod folder;
+mod plot;
 mod report;
 mod resident;
 mod stores;
@@ -44,6 +45,8 @@ enum Command {
     Published(published::Options),
     /// Top-10 recall by each scorer, beside FTS5 and tantivy.
     Recall(recall::Options),
+    /// Draws what `recall` measured, as an SVG file.
+    Plot(plot::Options),
     /// Finding the evidence for the questions of LoCoMo, beside FTS5.
     Locomo(locomo::Options),
     /// Memory that an import takes.
@@ -55,8 +58,10 @@ enum Command {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    if let Command::ImportChild(child) = &args.command {
-        return import::child(child);
+    match &args.command {
+        Command::ImportChild(child) => return import::child(child),
+        Command::Plot(options) => return plot::run(options),
+        _ => {}
     }
     let mut report = Report::new(args.json);
     let folder = Folder::new(args.dir.as_deref())?;
@@ -67,7 +72,7 @@ fn main() -> Result<()> {
         Command::Recall(options) => recall::run(&options, &folder, &mut report)?,
         Command::Locomo(options) => locomo::run(&options, &folder, &mut report)?,
         Command::Import(options) => import::run(&options, &folder, &mut report)?,
-        Command::ImportChild(_) => {}
+        Command::ImportChild(_) | Command::Plot(_) => {}
     }
     report.finish();
     Ok(())

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// The commands that concern the whole store, whose help is not to offer a workspace.
-const WHOLE: [&str; 4] = ["backup", "compact", "copy", "verify"];
+const WHOLE: [&str; 5] = ["backup", "compact", "copy", "reindex", "verify"];
 
 /// Reads the words of this process.
 pub(crate) fn parse() -> Result<Args, clap::Error> {

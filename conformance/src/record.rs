@@ -199,6 +199,7 @@ recorded! { Backend {
     async prune(prune: &Prune) -> Counts;
     async verify(verify: &Verify) -> VerifyReport;
     async compact() -> ();
+    async reindex() -> ();
     async backup(path: &Path) -> ();
     async commit_one(op: Op) -> Outcome;
     ;

@@ -89,7 +89,7 @@ impl History {
                     name: (*name).to_owned(),
                     entries: entries.len(),
                 }),
-                Step::Compact(_) | Step::Reopen => {}
+                Step::Compact(_) | Step::Reindex(_) | Step::Reopen => {}
             }
         }
         let mut history = Self { entries, copies, states: Vec::new() };

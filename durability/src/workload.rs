@@ -23,8 +23,10 @@ pub enum Step {
     Commit(Vec<Vec<u64>>),
     /// Prunes what is over.
     Prune(u64),
-    /// Compacts the store.
+    /// Compacts the store, which merges its recall indexes.
     Compact(u64),
+    /// Makes the recall indexes anew, beside the steps that follow.
+    Reindex(u64),
     /// Copies the store to a file of this name.
     Backup(u64, &'static str),
     /// Closes the store and opens it again.
@@ -40,7 +42,7 @@ pub struct Workload {
 
 impl Workload {
     /// Everything that a store does: it is made; single and group commits, large batches, deletions,
-    /// pruning, compacting, copies, closing and reopening.
+    /// pruning, compacting, indexing anew, copies, closing and reopening.
     pub fn full() -> Self {
         let mut numbers = Numbers(0);
         let steps = vec![
@@ -53,6 +55,7 @@ impl Workload {
             numbers.commit(1, 4),
             Step::Backup(numbers.one(), "first.copy"),
             Step::Compact(numbers.one()),
+            Step::Reindex(numbers.one()),
             numbers.commit(2, 6),
             Step::Reopen,
             Step::Compact(numbers.one()),
@@ -74,6 +77,7 @@ impl Workload {
             Step::Prune(numbers.one()),
             Step::Backup(numbers.one(), "first.copy"),
             Step::Compact(numbers.one()),
+            Step::Reindex(numbers.one()),
             numbers.commit(1, 2),
         ];
         Self { steps }
@@ -129,6 +133,7 @@ impl Step {
                 marked(recorder, *number, prune).await
             }
             Self::Compact(number) => marked(recorder, *number, store.compact()).await,
+            Self::Reindex(number) => marked(recorder, *number, store.reindex()).await,
             Self::Backup(number, name) => {
                 let path = place.path(name);
                 marked(recorder, *number, store.backup(&path)).await

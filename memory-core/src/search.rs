@@ -5,8 +5,10 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{
     Backend, Episode, EpisodicBackend, Error, FindTurns, Hit, Note, RecallQuery, Record,
-    RecordKind, ReflectiveStore, Result, SessionStore, Timestamp, Turn, maintain,
-    recall::{Analyzer, Document, Ranked, Ranker, Substring},
+    RecordKind, ReflectiveStore, Result, Scope, SessionStore, Timestamp, Turn, Workspace,
+    embedded::View,
+    maintain,
+    recall::{Analyzer, Document, Ranked, Ranker, Substring, index::Listed},
 };
 
 /// A kind of record that recall ranks.
@@ -16,9 +18,16 @@ pub(crate) trait Recallable: Sized + Send {
 
     fn of(record: Record) -> Option<Self>;
     fn id(&self) -> Self::Id;
+    fn workspace(&self) -> &Workspace;
+    /// The turn that it is, if it is one.
+    fn turn(&self) -> Option<&Turn>;
     fn created_at(&self) -> Timestamp;
-    /// Shows the record to `f` as a document; it is eligible if it passes its kind's own filters.
-    fn document(&self, query: &RecallQuery, f: impl FnOnce(Document<'_>));
+    /// Shows the record to `f` as a document.
+    fn document<R>(&self, f: impl FnOnce(Document<'_>) -> R) -> R;
+    /// Reads the record `id`.
+    fn read(view: &mut dyn View, scope: &Scope, id: &Self::Id) -> Result<Option<Self>>;
+    /// Whether it passes the filters of its kind.
+    fn passes(&self, query: &RecallQuery) -> bool;
 }
 
 /// How a backend gives back what recall found.
@@ -28,7 +37,10 @@ pub(crate) trait Fetch<T: Recallable>: Backend {
 }
 
 macro_rules! recallable {
-    ($($ty:ident $id:ty, $store:ident.$get:ident, |$record:ident, $query:ident| $document:expr;)*) => {$(
+    ($(
+        $ty:ident $id:ty, $store:ident.$get:ident,
+        |$record:ident| $document:expr, |$query:ident| $passes:expr;
+    )*) => {$(
         impl Recallable for $ty {
             const KIND: RecordKind = RecordKind::$ty;
             type Id = $id;
@@ -44,13 +56,30 @@ macro_rules! recallable {
                 self.id.clone()
             }
 
+            fn workspace(&self) -> &Workspace {
+                &self.workspace
+            }
+
+            fn turn(&self) -> Option<&Turn> {
+                (self as &dyn std::any::Any).downcast_ref()
+            }
+
             fn created_at(&self) -> Timestamp {
                 self.created_at
             }
 
-            fn document(&self, $query: &RecallQuery, f: impl FnOnce(Document<'_>)) {
+            fn document<R>(&self, f: impl FnOnce(Document<'_>) -> R) -> R {
                 let $record = self;
                 f($document)
+            }
+
+            fn read(view: &mut dyn View, scope: &Scope, id: &$id) -> Result<Option<Self>> {
+                view.$get(scope, id)
+            }
+
+            fn passes(&self, $query: &RecallQuery) -> bool {
+                let $record = self;
+                $passes
             }
         }
 
@@ -64,29 +93,54 @@ macro_rules! recallable {
 }
 
 recallable! {
-    Episode crate::EpisodeId, EpisodicBackend.episode, |episode, query| Document {
+    Episode crate::EpisodeId, EpisodicBackend.episode,
+    |episode| Document {
         text: &[&episode.problem, &episode.summary],
         created_at: episode.created_at.as_micros(),
         open: episode.open,
         session: None,
-        eligible: query.open.is_none_or(|open| open == episode.open),
-    };
-    Turn crate::TurnId, SessionStore.turn, |turn, query| Document {
+        eligible: true,
+    },
+    |query| query.open.is_none_or(|open| open == episode.open);
+
+    Turn crate::TurnId, SessionStore.turn,
+    |turn| Document {
         text: &[&turn.content],
         created_at: turn.created_at.as_micros(),
         open: false,
         session: Some((turn.session.as_str(), turn.index)),
-        eligible: query.role.as_ref().is_none_or(|role| *role == turn.role)
-            && query.tag.as_ref().is_none_or(|tag| turn.tags.contains_key(tag))
-            && query.session.as_ref().is_none_or(|session| *session == turn.session),
-    };
-    Note crate::NoteId, ReflectiveStore.note, |note, query| Document {
+        eligible: true,
+    },
+    |query| query.role.as_ref().is_none_or(|role| *role == turn.role)
+        && query.tag.as_ref().is_none_or(|tag| turn.tags.contains_key(tag))
+        && query.session.as_ref().is_none_or(|session| *session == turn.session);
+
+    Note crate::NoteId, ReflectiveStore.note,
+    |note| Document {
         text: &[&note.text],
         created_at: note.created_at.as_micros(),
         open: false,
         session: None,
-        eligible: query.source.as_ref().is_none_or(|source| note.sources.contains(source)),
-    };
+        eligible: true,
+    },
+    |query| query.source.as_ref().is_none_or(|source| note.sources.contains(source));
+}
+
+/// What an index lists of a record.
+pub(crate) fn listed(record: &Record) -> Option<Listed> {
+    fn of<T: Recallable>(record: &T) -> Listed {
+        record.document(|document| Listed {
+            workspace: record.workspace().clone(),
+            created_at: document.created_at,
+            open: document.open,
+        })
+    }
+    match record {
+        Record::Episode(episode) => Some(of(episode)),
+        Record::Turn(turn) => Some(of(turn)),
+        Record::Note(note) => Some(of(note)),
+        _ => None,
+    }
 }
 
 /// The ranking of one query, fed record by record in order of insertion.
@@ -108,10 +162,8 @@ impl<'q, T: Recallable> Ranking<'q, T> {
         let at = record.created_at();
         let in_time = query.since.is_none_or(|t| at >= t) && query.until.is_none_or(|t| at < t);
         let id = record.id();
-        record.document(query, |document| {
-            let eligible = document.eligible && in_time;
-            ranker.add(id, &Document { eligible, ..document });
-        });
+        let eligible = in_time && record.passes(query);
+        record.document(|document| ranker.add(id, &Document { eligible, ..document }));
     }
 
     pub(crate) fn finish(self) -> Vec<Ranked<T::Id>> {

@@ -23,8 +23,9 @@
 //! | `Place` | turn or step, session id as text, index | number |
 //! | `Place` | audit, workspace as text, seq | number, hash |
 //! | `UserTurn` | turn, session id as text, index: only turns of the role `user` | number |
+//! | `Index` | kind, key of the recall index as it is | a blob of the recall index |
 //!
-//! From `Id` on the keys are *secondary*: a pure function of the record and its number, which stands
+//! From `Id` to `UserTurn` the keys are *secondary*: a pure function of the record and its number, which stands
 //! at the start of the value or, where that is empty, at the end of the key. So they can be checked
 //! and rebuilt without knowing what they are for.
 
@@ -48,6 +49,7 @@ pub(crate) enum Table {
     Active = 0x23,
     Place = 0x24,
     UserTurn = 0x25,
+    Index = 0x30,
 }
 
 /// The bytes of a kind in keys.
@@ -168,6 +170,11 @@ impl Keys {
     pub(crate) fn as_range(&self) -> Range<&[u8]> {
         &self.start..&self.end
     }
+}
+
+/// The key of a blob of a kind's recall index.
+pub(crate) fn index(kind: RecordKind, key: &[u8]) -> Vec<u8> {
+    Key::of(Table::Index).kind(kind).bytes(key).into_bytes()
 }
 
 /// The key of a record.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod apply;
+mod blobs;
 mod check;
 mod codec;
 mod engine;

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The version of the key layout and the formats that this program writes.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 fn schema_key() -> Vec<u8> {
     Key::of(Table::Schema).into_bytes()
@@ -20,9 +20,11 @@ pub(crate) fn prepare<E: OrderedEngine>(engine: &E) -> Result<()> {
     {
         let snapshot = engine.snapshot()?;
         if let Some(value) = snapshot.get(&key)? {
-            return known(&value);
-        }
-        if snapshot.end_of(&Keys::everything(), false)?.is_some() {
+            if known(&value)? == SCHEMA_VERSION {
+                return Ok(());
+            }
+            // Version 2 added the recall indexes, which are made by and by of what is there.
+        } else if snapshot.end_of(&Keys::everything(), false)?.is_some() {
             let message = "the store holds something that memkeep has not written";
             return Err(Error::corrupt("schema", "version", message));
         }
@@ -32,11 +34,12 @@ pub(crate) fn prepare<E: OrderedEngine>(engine: &E) -> Result<()> {
     transaction.commit()
 }
 
-fn known(value: &[u8]) -> Result<()> {
+/// The version, if this program knows it.
+fn known(value: &[u8]) -> Result<u32> {
     let version = value.try_into().map(u32::from_be_bytes).unwrap_or_default();
     match version {
         0 => Err(Error::corrupt("schema", "version", "the schema version cannot be read")),
-        1..=SCHEMA_VERSION => Ok(()),
+        1..=SCHEMA_VERSION => Ok(version),
         _ => {
             let message =
                 format!("the store has schema version {version}, known is {SCHEMA_VERSION}");

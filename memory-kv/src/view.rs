@@ -5,11 +5,13 @@ use memkeep_core::{
     ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, Position, Record,
     RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder, StateEntry, StateSlot, Step,
     StepId, Timestamp, Turn, TurnId, Window, Workspace, WorkspaceCounts, decide::Stored,
-    embedded::View, first_prompt, verify::Problem,
+    embedded::View, first_prompt, recall::index::Blobs, verify::Problem,
 };
 
 use crate::{
-    OrderedEngine, Snapshot, check,
+    OrderedEngine, Snapshot,
+    blobs::IndexBlobs,
+    check,
     key::{self, Key, Keys, Table},
     records::{Records, counted_workspace, read_counts},
     rows::{Row, by_kind, place},
@@ -103,6 +105,27 @@ impl<E: OrderedEngine, S: Snapshot> View for KvView<E, S> {
         self.keys.walk(keys, false, |key, value| {
             f(self.keys.row_at::<Stored<Turn>>(key, value)?.1.record)
         })
+    }
+
+    fn index(&self, kind: RecordKind) -> Option<Box<dyn Blobs + '_>> {
+        Some(Box::new(IndexBlobs { keys: &self.keys, kind }))
+    }
+
+    fn number(&self, kind: RecordKind, id: &str) -> Result<Option<u64>> {
+        let key = key::id(kind, id);
+        let value = self.keys.get(&key)?;
+        value.map(|value| Ok(key::target(&key, &value)?.1)).transpose()
+    }
+
+    fn numbered(&self, kind: RecordKind, number: u64) -> Result<Option<Record>> {
+        let value = self.keys.get(&key::record(kind, number))?;
+        by_kind!(kind, Kept => {
+            value.map(|value| Ok(Kept::open(number, &value, number)?.into_record())).transpose()
+        })
+    }
+
+    fn last_number(&self, kind: RecordKind) -> Result<u64> {
+        by_kind!(kind, Kept => self.keys.last_number::<Kept>())
     }
 
     fn scan(&mut self, scan: &Scan) -> Result<Page<Record>> {

@@ -1,15 +1,17 @@
 use std::{collections::HashMap, ops::Range, path::Path, sync::Arc};
 
 use memkeep_core::{
-    Error, ErrorKind, Result, Step, Turn,
+    Error, ErrorKind, RecordKind, Result, Step, Turn,
     decide::{Change, Loaded, Needs, Stored},
     embedded::{View, Writer},
+    recall::index::BlobsMut,
     verify::Problem,
 };
 
 use crate::{
     OrderedEngine, Snapshot, Transaction, Visit,
     apply::Applier,
+    blobs::IndexBlobs,
     check,
     key::{self, Table},
     records::Records,
@@ -87,6 +89,11 @@ impl<E: OrderedEngine> Writer for KvWriter<E> {
 
     fn view(&mut self) -> &mut dyn View {
         &mut self.0
+    }
+
+    fn index(&mut self, kind: RecordKind) -> Option<Box<dyn BlobsMut + '_>> {
+        let keys = self.0.keys.transaction.as_mut()?;
+        Some(Box::new(IndexBlobs { keys, kind }))
     }
 
     fn rebuild(&mut self) -> Result<()> {

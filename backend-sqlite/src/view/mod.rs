@@ -12,7 +12,7 @@ use memkeep_core::{
     ListNotes, ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, Position,
     Record, RecordKind, Result, Scan, Scope, Session, SessionId, SessionOrder, StateEntry,
     StateSlot, Step, StepId, Timestamp, Turn, TurnId, Window, Workspace, WorkspaceCounts,
-    embedded::View, verify::Problem,
+    embedded::View, recall::index::Blobs, verify::Problem,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params_from_iter, types::Value};
 
@@ -21,6 +21,7 @@ use self::{
     select::{Direction, Rows, Select},
 };
 use crate::{
+    blobs::IndexBlobs,
     connect::keep_log,
     error::failed,
     place::Place,
@@ -142,6 +143,22 @@ impl SqliteView {
     ) -> Result<Option<T>> {
         let found = self.find::<T, T>(T::BY_ID, [id], T::decode)?;
         Ok(found.filter(|row| scope.includes(workspace(row))))
+    }
+
+    /// The place of a record in the order of insertion.
+    fn pk_of<T: Table>(&self, id: &str) -> Result<Option<u64>> {
+        self.value(&format!("SELECT pk FROM {} WHERE id = ?1", T::TABLE), [id])
+    }
+
+    fn by_pk<T: IntoRecord>(&self, pk: u64) -> Result<Option<Record>> {
+        let sql = format!("SELECT {} FROM {} WHERE pk = ?1", T::COLUMNS, T::TABLE);
+        Ok(self.find::<T, T>(&sql, [pk], T::decode)?.map(T::into_record))
+    }
+
+    /// The last `pk` that was given: those of deleted rows are not given again.
+    fn last_pk<T: Table>(&self) -> Result<u64> {
+        let last = self.value("SELECT seq FROM sqlite_sequence WHERE name = ?1", [T::TABLE])?;
+        Ok(last.unwrap_or_default())
     }
 
     fn scan_table<T: IntoRecord>(&self, scan: &Scan) -> Result<Page<Record>> {
@@ -266,6 +283,22 @@ impl View for SqliteView {
             }
         }
         Ok(())
+    }
+
+    fn index(&self, kind: RecordKind) -> Option<Box<dyn Blobs + '_>> {
+        Some(Box::new(IndexBlobs::new(&self.connection, kind)))
+    }
+
+    fn number(&self, kind: RecordKind, id: &str) -> Result<Option<u64>> {
+        of_kind!(kind, self.pk_of(id))
+    }
+
+    fn numbered(&self, kind: RecordKind, number: u64) -> Result<Option<Record>> {
+        of_kind!(kind, self.by_pk(number))
+    }
+
+    fn last_number(&self, kind: RecordKind) -> Result<u64> {
+        of_kind!(kind, self.last_pk())
     }
 
     fn scan(&mut self, scan: &Scan) -> Result<Page<Record>> {

@@ -7,13 +7,15 @@ mod load;
 use std::{collections::HashMap, path::Path, time::Duration};
 
 use memkeep_core::{
-    Error, ErrorKind, Result, SessionId,
+    Error, ErrorKind, RecordKind, Result, SessionId,
     decide::{Change, Loaded, Needs},
     embedded::{View, Writer},
+    recall::index::BlobsMut,
 };
 use rusqlite::Connection;
 
 use crate::{
+    blobs::IndexBlobs,
     connect::{Access, Connector},
     error::failed,
     place::Place,
@@ -99,6 +101,10 @@ impl Writer for SqliteWriter {
         &mut self.view
     }
 
+    fn index(&mut self, kind: RecordKind) -> Option<Box<dyn BlobsMut + '_>> {
+        Some(Box::new(IndexBlobs::new(self.view.connection(), kind)))
+    }
+
     fn rebuild(&mut self) -> Result<()> {
         let sql = "REINDEX; DELETE FROM turn_tags WHERE turn NOT IN (SELECT pk FROM turns)";
         self.view.connection().execute_batch(sql).map_err(failed)
@@ -127,7 +133,7 @@ impl Writer for SqliteWriter {
 
 #[cfg(test)]
 mod tests {
-    use memkeep_core::{Batch, NewEpisode, RecordKind, Scan, Timestamp, decide::decide};
+    use memkeep_core::{Batch, NewEpisode, Scan, Timestamp, decide::decide};
 
     use super::*;
     use crate::SqliteConfig;

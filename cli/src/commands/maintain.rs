@@ -64,6 +64,21 @@ impl Compact {
     }
 }
 
+/// Make the recall indexes anew
+#[derive(Args)]
+pub(crate) struct Reindex {}
+
+impl Reindex {
+    pub(crate) async fn run(self, context: &mut Context) -> Result<(), Failure> {
+        context.whole_store("reindex")?;
+        let progress = Progress::new("indexing");
+        context.store.reindex().await?;
+        drop(progress);
+        context.done = Some("the store is indexed");
+        context.out.note("indexed")
+    }
+}
+
 /// Check that records, index and audit chains agree with each other
 #[derive(Args)]
 pub(crate) struct Verify {

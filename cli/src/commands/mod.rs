@@ -90,6 +90,7 @@ commands! {
     Forget(delete::Forget),
     Prune(maintain::Prune),
     Compact(maintain::Compact),
+    Reindex(maintain::Reindex),
     Verify(maintain::Verify),
     Stats(maintain::Stats),
 }

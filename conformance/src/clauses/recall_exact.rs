@@ -289,6 +289,9 @@ async fn through_a_history(case: &mut Case, kind: RecordKind) -> Verdict {
     }
     history.lose_many(case).await?;
     history.ask(case, 25).await?;
+    // An index that is made anew is of what there is now.
+    case.backend().reindex().await?;
+    history.ask(case, 25).await?;
     history.go_on(case, 20).await?;
     history.ask(case, 25).await
 }

@@ -8,16 +8,16 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::{Engine, View, Writer, group::Group, pool::Pool};
+use super::{Engine, View, Writer, group::Group, pool::Pool, recall, verify};
 use crate::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Counts, Episode, EpisodeId,
     EpisodicBackend, Error, ErrorKind, Feed, FindTurns, Hit, ListAudit, ListEpisodes, ListNotes,
     ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, RecallQuery, Receipt,
-    Record, RecordKind, ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionStore,
-    StateEntry, Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
-    decide::{Change, Needs, Put},
-    search::{Finder, Ranking, Recallable},
-    verify::{Verifier, Verify, VerifyReport},
+    Record, ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionStore, StateEntry,
+    Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
+    recall::index::Cache,
+    search::{Finder, Recallable},
+    verify::{Verify, VerifyReport},
 };
 
 /// What the embedded backends have in common to be set.
@@ -48,7 +48,12 @@ pub struct Embedded<E: Engine> {
     // Readers go before the writer, which is the last to let go of the store.
     pool: Option<Pool<E>>,
     group: Group<E::Writer>,
+    /// Of the recall indexes' pages.
+    cache: Arc<Cache>,
 }
+
+/// How much memory a handle takes for pages of the recall indexes, in bytes.
+const CACHE_BYTES: usize = 64 << 20;
 
 impl<E: Engine> Embedded<E> {
     /// Opens an engine, on a thread of its own, and starts its writer.
@@ -70,6 +75,7 @@ impl<E: Engine> Embedded<E> {
             pool: (engine.readers() > 0).then(|| Pool::new(engine, patience)),
             group: Group::start(writer, clock.clone(), queue, patience)?,
             clock,
+            cache: Arc::new(Cache::new(CACHE_BYTES)),
         })
     }
 
@@ -81,35 +87,17 @@ impl<E: Engine> Embedded<E> {
     ) -> Result<T> {
         let answer = match &self.pool {
             Some(pool) => pool.read(read).await,
-            None => self.group.run(|writer| read(writer.view())).await,
+            None => self.group.run(|writer, _| read(writer.view())).await,
         };
         answer.map_err(|e| e.during(operation))
     }
 
-    async fn recall_kind<T>(
-        &self,
-        query: &RecallQuery,
-        fetch: impl Fn(&mut dyn View, &Scope, &T::Id) -> Result<Option<T>> + Send + 'static,
-    ) -> Result<Vec<Hit<T>>>
+    async fn recall_kind<T>(&self, query: &RecallQuery) -> Result<Vec<Hit<T>>>
     where
         T: Recallable + 'static,
     {
-        let query = query.clone();
-        self.read("recall", move |view| {
-            let mut ranking = Ranking::<T>::new(&query);
-            view.each(T::KIND, &query.scope, &mut |record| {
-                ranking.add(record?);
-                Ok(())
-            })?;
-            let mut hits = Vec::new();
-            for ranked in ranking.finish() {
-                if let Some(record) = fetch(view, &query.scope, &ranked.key)? {
-                    hits.push(Hit { score: ranked.score, record });
-                }
-            }
-            Ok(hits)
-        })
-        .await
+        let (query, cache) = (query.clone(), self.cache.clone());
+        self.read("recall", move |view| recall::recall(view, &query, &cache)).await
     }
 }
 
@@ -156,94 +144,42 @@ impl<E: Engine> Backend for Embedded<E> {
 
     async fn verify(&self, verify: &Verify) -> Result<VerifyReport> {
         if !verify.repair {
-            return self.read("verify", |view| Ok(check(view)?.finish().0)).await;
+            return self.read("verify", |view| Ok(verify::check(view)?.finish().0)).await;
         }
-        self.group.run(repair).await.map_err(|e| e.during("verify"))
+        self.group.run(verify::repair).await.map_err(|e| e.during("verify"))
     }
 
     async fn compact(&self) -> Result<()> {
-        self.group.run(Writer::compact).await.map_err(|e| e.during("compact"))
+        let now = self.clock.now();
+        let compact = self.group.run(move |writer, indexer| {
+            indexer.merge_all(writer, now)?;
+            writer.compact()
+        });
+        compact.await.map_err(|e| e.during("compact"))
+    }
+
+    async fn reindex(&self) -> Result<()> {
+        let clock = self.clock.clone();
+        let during = |e: Error| e.during("reindex");
+        self.group.run(|writer, indexer| indexer.begin_anew(writer)).await.map_err(during)?;
+        loop {
+            let now = clock.now();
+            let step = self.group.run(move |writer, indexer| indexer.tend(writer, now, true));
+            if !step.await.map_err(during)? {
+                return Ok(());
+            }
+        }
     }
 
     async fn backup(&self, path: &Path) -> Result<()> {
         let path = PathBuf::from(path);
-        let backup = self.group.run(move |writer| writer.backup(&path));
+        let backup = self.group.run(move |writer, _| writer.backup(&path));
         backup.await.map_err(|e| e.during("backup"))
     }
 
     fn subscribe(&self) -> Result<Feed> {
         self.group.subscribe()
     }
-}
-
-/// Looks at everything.
-fn check(view: &mut dyn View) -> Result<Verifier> {
-    let mut verifier = Verifier::default();
-    for problem in view.integrity()? {
-        verifier.problem(problem);
-    }
-    for kind in RecordKind::ALL {
-        view.each(kind, &Scope::All, &mut |record| {
-            match record {
-                Ok(record) => verifier.record(record),
-                Err(error) => verifier.unreadable(kind, &error),
-            }
-            Ok(())
-        })?;
-    }
-    Ok(verifier)
-}
-
-/// Looks and repairs in one write transaction, so that nobody changes anything in between; then
-/// looks again.
-fn repair<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
-    writer.begin()?;
-    let repaired = repair_here(writer).and_then(|report| {
-        writer.commit()?;
-        Ok(report)
-    });
-    if repaired.is_err() {
-        writer.rollback();
-    }
-    repaired
-}
-
-fn repair_here<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
-    let damaged = writer.inspect()?;
-    let mut report = repair_rows(writer)?;
-    report.problems.splice(0..0, damaged);
-    Ok(report)
-}
-
-fn repair_rows<W: Writer>(writer: &mut W) -> Result<VerifyReport> {
-    let broken = writer.view().integrity()?;
-    if !broken.is_empty() {
-        writer.rebuild()?;
-    }
-    let (mut report, sessions) = check(writer.view())?.finish();
-    // What was found before the rebuild comes first; what is still so is told once.
-    report.problems.retain(|problem| !broken.contains(problem));
-    report.problems.splice(0..0, broken);
-    if report.problems.is_empty() {
-        return Ok(report);
-    }
-    let needs = Needs {
-        sessions: sessions.iter().map(|session| session.id.clone()).collect(),
-        ..Needs::default()
-    };
-    let mut loaded = writer.load(&needs)?.sessions;
-    let puts = sessions.into_iter().filter_map(|session| {
-        let mut row = loaded.remove(&session.id)?;
-        row.record = session;
-        Some(Change::PutSession(Put { row, new: false }))
-    });
-    let changes: Vec<Change> = puts.collect();
-    writer.apply(&changes)?;
-    let left = check(writer.view())?.finish().0.problems;
-    for problem in &mut report.problems {
-        problem.repaired = !left.contains(problem);
-    }
-    Ok(report)
 }
 
 #[async_trait]
@@ -259,7 +195,7 @@ impl<E: Engine> EpisodicBackend for Embedded<E> {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
-        self.recall_kind(query, |view, scope, id| view.episode(scope, id)).await
+        self.recall_kind(query).await
     }
 }
 
@@ -316,7 +252,7 @@ impl<E: Engine> SessionStore for Embedded<E> {
     }
 
     async fn recall_turns(&self, query: &RecallQuery) -> Result<Vec<Hit<Turn>>> {
-        self.recall_kind(query, |view, scope, id| view.turn(scope, id)).await
+        self.recall_kind(query).await
     }
 }
 
@@ -354,6 +290,6 @@ impl<E: Engine> ReflectiveStore for Embedded<E> {
     }
 
     async fn recall_notes(&self, query: &RecallQuery) -> Result<Vec<Hit<Note>>> {
-        self.recall_kind(query, |view, scope, id| view.note(scope, id)).await
+        self.recall_kind(query).await
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     Record, RecordKind, Result, Scan, Scope, Session, SessionId, StateEntry, StateSlot, Step,
     StepId, Timestamp, Turn, TurnId, Workspace, WorkspaceCounts,
     decide::{Change, Loaded, Needs},
+    recall::index::{Blobs, BlobsMut},
     verify::Problem,
 };
 
@@ -41,7 +42,8 @@ pub trait Writer: Send + 'static {
     /// Loads the rows that a batch needs, as this transaction sees them.
     fn load(&mut self, needs: &Needs) -> Result<Loaded>;
 
-    /// Applies changes in order.
+    /// Applies changes in order. The new records of a kind get consecutive numbers, after
+    /// [`View::last_number`].
     fn apply(&mut self, changes: &[Change]) -> Result<()>;
 
     /// Commits, durably as declared.
@@ -53,6 +55,12 @@ pub trait Writer: Send + 'static {
 
     /// Reads what this connection sees.
     fn view(&mut self) -> &mut dyn View;
+
+    /// The map for the recall index of a kind, in the open transaction; see [`View::index`].
+    fn index(&mut self, kind: RecordKind) -> Option<Box<dyn BlobsMut + '_>> {
+        let _ = kind;
+        None
+    }
 
     /// Rebuilds what the engine derives from records (secondary keys, …). Called in a transaction
     /// by `verify` with `repair`, when [`View::integrity`] found something.
@@ -98,6 +106,32 @@ pub trait View {
         wanted: &dyn Fn(&str, &str) -> bool,
         f: &mut dyn FnMut(Turn) -> Result<bool>,
     ) -> Result<()>;
+
+    /// The map that this engine keeps for the recall index of a kind: apart from all else, empty at
+    /// first. An engine that has none is scanned; the other has [`number`](Self::number),
+    /// [`numbered`](Self::numbered) and [`last_number`](Self::last_number), too.
+    fn index(&self, kind: RecordKind) -> Option<Box<dyn Blobs + '_>> {
+        let _ = kind;
+        None
+    }
+
+    /// The number of a record in the order of insertion of its kind, from 1; never given twice.
+    fn number(&self, kind: RecordKind, id: &str) -> Result<Option<u64>> {
+        let _ = (kind, id);
+        Ok(None)
+    }
+
+    /// The record of a number.
+    fn numbered(&self, kind: RecordKind, number: u64) -> Result<Option<Record>> {
+        let _ = (kind, number);
+        Ok(None)
+    }
+
+    /// The last number that was given to a record of a kind, or 0.
+    fn last_number(&self, kind: RecordKind) -> Result<u64> {
+        let _ = kind;
+        Ok(0)
+    }
 
     /// See [`Backend::scan`](crate::Backend::scan).
     fn scan(&mut self, scan: &Scan) -> Result<Page<Record>>;

@@ -1,6 +1,7 @@
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    thread::{self, JoinHandle},
+    task::{Context, Poll, Wake},
+    thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
 
@@ -10,7 +11,7 @@ use tokio::sync::{
     oneshot,
 };
 
-use super::{Writer, timeout::within};
+use super::{Writer, indexer::Indexer, timeout::within};
 use crate::{
     Clock, Error, ErrorKind, Feed, Receipt, Result,
     decide::{Prepared, decide},
@@ -28,9 +29,15 @@ const FEED_EVENTS: usize = 1_024;
 /// callers need to come back with the next batch.
 const LINGER: Duration = Duration::from_micros(100);
 
+/// How long there must be nothing to do before the indexes are tended: whoever comes meanwhile waits
+/// for no more than a step of that.
+const IDLE: Duration = Duration::from_millis(20);
+
+type Task<W> = Box<dyn FnOnce(&mut W, &mut Indexer) + Send>;
+
 enum Job<W> {
     Commit(Waiting),
-    Task(Box<dyn FnOnce(&mut W) + Send>),
+    Task(Task<W>),
     Close(oneshot::Sender<()>),
 }
 
@@ -59,7 +66,8 @@ impl<W: Writer> Group<W> {
     ) -> Result<Self> {
         let (jobs, queue) = mpsc::channel(queue.clamp(1, Semaphore::MAX_PERMITS));
         let feed = broadcast::Sender::new(FEED_EVENTS);
-        let thread = Thread { writer, clock, feed: feed.clone() };
+        let indexer = Indexer::new();
+        let thread = Worker { writer, indexer, clock, feed: feed.clone(), is_tidy: false };
         let thread = thread::Builder::new()
             .name("memkeep-writer".to_owned())
             .spawn(move || thread.run(queue))
@@ -84,12 +92,12 @@ impl<W: Writer> Group<W> {
     /// Runs `task` on the writer thread, after the batches that came before it.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&mut W) -> Result<T> + Send + 'static,
+        task: impl FnOnce(&mut W, &mut Indexer) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let task = move |writer: &mut W| {
+        let task = move |writer: &mut W, indexer: &mut Indexer| {
             // Nobody waits any more if the caller dropped its future.
-            let _ = reply.send(task(writer));
+            let _ = reply.send(task(writer, indexer));
         };
         self.send(Job::Task(Box::new(task))).await?;
         answer.await.map_err(|_| Error::closed())?
@@ -133,17 +141,24 @@ impl<W> Drop for Group<W> {
     }
 }
 
-/// The next job; none once the handle is gone. While it looks, it leaves the core to others.
-fn next<W>(queue: &mut mpsc::Receiver<Job<W>>) -> Option<Job<W>> {
-    let started = Instant::now();
-    while started.elapsed() < LINGER {
-        match queue.try_recv() {
-            Ok(job) => return Some(job),
-            Err(TryRecvError::Empty) => thread::yield_now(),
-            Err(TryRecvError::Disconnected) => return None,
+/// The next job, if it comes within `limit`; none once the handle is gone.
+fn wait<W>(queue: &mut mpsc::Receiver<Job<W>>, limit: Duration) -> Poll<Option<Job<W>>> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
         }
     }
-    queue.blocking_recv()
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    let started = Instant::now();
+    loop {
+        if let Poll::Ready(job) = queue.poll_recv(&mut context) {
+            return Poll::Ready(job);
+        }
+        let Some(left) = limit.checked_sub(started.elapsed()) else { return Poll::Pending };
+        thread::park_timeout(left);
+    }
 }
 
 /// What a batch came to.
@@ -159,18 +174,58 @@ impl Answer {
     }
 }
 
-struct Thread<W> {
+struct Worker<W> {
     writer: W,
+    indexer: Indexer,
+    /// Whether the indexes need no tending until the next commit.
+    is_tidy: bool,
     clock: Arc<dyn Clock>,
     feed: broadcast::Sender<Arc<Receipt>>,
 }
 
-impl<W: Writer> Thread<W> {
+impl<W: Writer> Worker<W> {
+    /// The next job; none once the handle is gone. While it looks, it leaves the core to others; if
+    /// none comes, it tends the indexes before it sleeps.
+    fn next(&mut self, queue: &mut mpsc::Receiver<Job<W>>) -> Option<Job<W>> {
+        let started = Instant::now();
+        loop {
+            match queue.try_recv() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) if started.elapsed() < LINGER => thread::yield_now(),
+                Err(TryRecvError::Empty) if self.is_tidy => return queue.blocking_recv(),
+                Err(TryRecvError::Empty) => match wait(queue, IDLE) {
+                    Poll::Ready(job) => return job,
+                    Poll::Pending => self.is_tidy = !self.tend(true),
+                },
+            }
+        }
+    }
+
+    /// Does a bit of what keeps the indexes in shape; returns whether there was anything to do. A
+    /// failure leaves them as they are, in no less order than before; the next commit will tell what is
+    /// wrong.
+    fn tend(&mut self, is_idle: bool) -> bool {
+        let now = self.clock.now();
+        self.indexer.tend(&mut self.writer, now, is_idle).unwrap_or(false)
+    }
+
+    /// After a commit that was indexed: merging gets as long as that took, so that it keeps up with
+    /// whoever writes without a pause.
+    fn keep_up(&mut self, took: Duration) {
+        let started = Instant::now();
+        while self.indexer.has_extended() && started.elapsed() < took {
+            if !self.tend(false) {
+                self.indexer.caught_up();
+            }
+        }
+    }
+
     fn run(mut self, mut queue: mpsc::Receiver<Job<W>>) {
         let mut held = None;
-        while let Some(job) = held.take().or_else(|| next(&mut queue)) {
+        while let Some(job) = held.take().or_else(|| self.next(&mut queue)) {
             match job {
-                Job::Task(task) => task(&mut self.writer),
+                Job::Task(task) => task(&mut self.writer, &mut self.indexer),
                 Job::Commit(first) => {
                     let mut bytes = first.prepared.bytes();
                     let mut group = vec![first];
@@ -187,7 +242,9 @@ impl<W: Writer> Thread<W> {
                             Err(_) => break,
                         }
                     }
+                    let started = Instant::now();
                     self.group(group);
+                    self.keep_up(started.elapsed());
                 }
                 Job::Close(reply) => {
                     drop(queue);
@@ -238,11 +295,14 @@ impl<W: Writer> Thread<W> {
         let during = |e: Error| e.during("commit");
         self.writer.begin().map_err(during)?;
         let answers = self.decide_all(group).and_then(|answers| {
+            self.indexer.write(&mut self.writer)?;
             self.writer.commit()?;
+            self.is_tidy = false;
             Ok(answers)
         });
         answers.map_err(|error| {
             self.writer.rollback();
+            self.indexer.reset();
             during(error)
         })
     }
@@ -253,7 +313,7 @@ impl<W: Writer> Thread<W> {
             let loaded = self.writer.load(&prepared.needs())?;
             answers.push(match decide(prepared, loaded, self.clock.now()) {
                 Ok(decision) => {
-                    self.writer.apply(&decision.changes)?;
+                    self.indexer.apply(&mut self.writer, &decision.changes)?;
                     let is_news = !decision.changes.is_empty();
                     Answer { result: Ok(decision.receipt), is_news }
                 }

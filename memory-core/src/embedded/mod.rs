@@ -7,11 +7,15 @@
 
 pub mod file;
 
+mod analysis;
 mod backend;
 mod engine;
 mod group;
+mod indexer;
 mod pool;
+mod recall;
 mod timeout;
+mod verify;
 
 pub use backend::{Embedded, EmbeddedOptions};
 pub use engine::{Engine, Reader, View, Writer};

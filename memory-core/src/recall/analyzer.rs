@@ -1,6 +1,7 @@
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use rust_stemmers::Stemmer;
 use unicode_normalization::UnicodeNormalization as _;
@@ -26,7 +27,12 @@ use super::token::{Token, TokenKind, for_each_token};
 pub struct Analyzer {
     language: Language,
     stemmer: Option<Stemmer>,
+    /// The terms of words that were met before, if they are remembered.
+    known: Option<Mutex<HashMap<Box<str>, Box<str>>>>,
 }
+
+/// How many words are remembered: most of what people write is made of fewer.
+const MAX_KNOWN: usize = 1 << 16;
 
 /// The terms of one document, as an index stores them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +52,13 @@ impl Analyzer {
     /// An analyzer for texts in `language`.
     #[must_use]
     pub fn new(language: Language) -> Self {
-        Self { language, stemmer: language.stemmer() }
+        Self { language, stemmer: language.stemmer(), known: None }
+    }
+
+    /// The same that remembers words, for whoever analyses many documents.
+    #[must_use]
+    pub fn remembering(language: Language) -> Self {
+        Self { known: Some(Mutex::default()), ..Self::new(language) }
     }
 
     /// The language it stems.
@@ -59,26 +71,40 @@ impl Analyzer {
     #[must_use]
     pub fn document_terms(&self, parts: &[&str]) -> DocumentTerms {
         let mut terms = DocumentTerms { asks: asks(parts), ..DocumentTerms::default() };
+        terms.length = self.for_each_document_term(parts, &mut |term| {
+            if let Some(count) = terms.counts.get_mut(term) {
+                *count = count.saturating_add(1);
+            } else {
+                terms.counts.insert(term.to_owned(), 1);
+            }
+        });
+        self.for_each_label_term(parts, &mut |term| {
+            terms.label.insert(term.to_owned());
+        });
+        terms
+    }
+
+    /// Calls `emit` with every occurrence of a term in a document. Returns the document's length.
+    pub(super) fn for_each_document_term(
+        &self,
+        parts: &[&str],
+        emit: &mut impl FnMut(&str),
+    ) -> u64 {
+        let mut length = 0;
         for part in parts {
             for_each_token(&compose(part), &mut |token| {
-                terms.length += token.length();
-                self.for_each_term(token, &mut |term| {
-                    if let Some(count) = terms.counts.get_mut(term) {
-                        *count = count.saturating_add(1);
-                    } else {
-                        terms.counts.insert(term.to_owned(), 1);
-                    }
-                });
+                length += token.length();
+                self.for_each_term(token, emit);
             });
         }
+        length
+    }
+
+    /// Calls `emit` with the terms that name the speaker; see [`DocumentTerms::label`].
+    pub(super) fn for_each_label_term(&self, parts: &[&str], emit: &mut impl FnMut(&str)) {
         if let Some(label) = parts.first().and_then(|part| speaker_label(part)) {
-            for_each_token(&compose(label), &mut |token| {
-                self.for_each_term(token, &mut |term| {
-                    terms.label.insert(term.to_owned());
-                });
-            });
+            for_each_token(&compose(label), &mut |token| self.for_each_term(token, emit));
         }
-        terms
     }
 
     /// The distinct terms of a query in byte order, without stop words unless it has nothing else.
@@ -107,6 +133,27 @@ impl Analyzer {
     /// Calls `emit` with the terms that `token` is indexed under: one, or two where the stem of an
     /// accented word differs from the stem of the same word typed without accents.
     pub(super) fn for_each_term(&self, token: Token<'_>, emit: &mut impl FnMut(&str)) {
+        let known = self.known.as_ref().filter(|_| {
+            // These have one term each.
+            token.kind == TokenKind::Word
+                && token.text.len() <= MAX_TERM_BYTES
+                && token.text.bytes().all(|b| b.is_ascii_lowercase())
+        });
+        let Some(known) = known else { return self.for_each_new_term(token, emit) };
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(term) = known.get(token.text) {
+            return emit(term);
+        }
+        if known.len() == MAX_KNOWN {
+            known.clear();
+        }
+        self.for_each_new_term(token, &mut |term| {
+            known.insert(token.text.into(), term.into());
+            emit(term);
+        });
+    }
+
+    fn for_each_new_term(&self, token: Token<'_>, emit: &mut impl FnMut(&str)) {
         let folded = fold_accents(token.text);
         let stemmer = match (&self.stemmer, token.kind) {
             (Some(stemmer), TokenKind::Word | TokenKind::Whole)
@@ -137,7 +184,7 @@ impl fmt::Debug for Analyzer {
 
 impl Clone for Analyzer {
     fn clone(&self) -> Self {
-        Self::new(self.language)
+        Self { known: self.known.as_ref().map(|_| Mutex::default()), ..Self::new(self.language) }
     }
 }
 

@@ -64,18 +64,20 @@ pub(super) struct Turn<'a> {
 
 /// The scores of `turns`, which are in the order of their places.
 pub(super) fn scores(turns: &[Turn<'_>], weights: &Weights) -> Vec<f64> {
-    let own: Vec<f64> = turns
-        .iter()
-        .map(|turn| turn.counts.iter().map(|c| weights.weight(*c, turn.length)).sum())
-        .collect();
+    let weigh = |turn: &Turn<'_>| -> Vec<(u32, f64)> {
+        turn.counts.iter().map(|c| (c.term, weights.weight(*c, turn.length))).collect()
+    };
+    let own: Vec<Vec<(u32, f64)>> = turns.iter().map(weigh).collect();
     let mut scores = Vec::with_capacity(turns.len());
     let mut lent = Vec::new();
     let mut begin = 0;
     for session in turns.chunk_by(|a, b| a.place.0 == b.place.0) {
-        let best = own[begin..begin + session.len()].iter().copied().fold(0.0, f64::max);
+        let own = &own[begin..begin + session.len()];
         begin += session.len();
+        let sum = |own: &Vec<(u32, f64)>| own.iter().map(|(_, weight)| weight).sum();
+        let best = own.iter().map(sum).fold(0.0, f64::max);
         for (at, turn) in session.iter().enumerate() {
-            let mut score = with_neighbours(session, at, weights, &mut lent);
+            let mut score = with_neighbours(session, own, at, &mut lent);
             if turn.asks {
                 score *= ASKING;
             }
@@ -86,20 +88,19 @@ pub(super) fn scores(turns: &[Turn<'_>], weights: &Weights) -> Vec<f64> {
     scores
 }
 
-/// `lent` is scratch space.
+/// `own` are the weights of each turn's terms; `lent` is scratch space.
 fn with_neighbours(
     session: &[Turn<'_>],
+    own: &[Vec<(u32, f64)>],
     at: usize,
-    weights: &Weights,
     lent: &mut Vec<(u32, f64)>,
 ) -> f64 {
     let turn = &session[at];
     lent.clear();
     // Two places in either direction are enough: positions in a session are distinct.
-    for lender in &session[at.saturating_sub(2)..session.len().min(at + 3)] {
-        if let Some(share) = share(lender, turn) {
-            let weigh = |c: &TermCount| (c.term, share * weights.weight(*c, lender.length));
-            lent.extend(lender.counts.iter().map(weigh));
+    for near in at.saturating_sub(2)..session.len().min(at + 3) {
+        if let Some(share) = share(&session[near], turn) {
+            lent.extend(own[near].iter().map(|(term, weight)| (*term, share * weight)));
         }
     }
     // Stable: the weights of one term stay in the order of the turns, and so do their sums.

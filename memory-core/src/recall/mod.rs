@@ -37,6 +37,7 @@ mod document;
 mod fold;
 mod fuse;
 mod grams;
+pub mod index;
 mod irregular;
 mod language;
 mod overlap;
@@ -52,7 +53,7 @@ mod term_counter;
 mod token;
 
 pub use analyzer::{Analyzer, DocumentTerms};
-pub use document::Document;
+pub use document::{Document, MAX_TEXT_BYTES};
 pub use fuse::fuse;
 pub use language::Language;
 pub use overlap::overlap_tokens;

@@ -6,7 +6,7 @@ use super::overlap::{for_each_overlap_token, overlap_tokens};
 use super::ranked::{Entry, Ranked, first_k};
 
 /// Added to the score of an open episode: it wins every tie of tokens and loses to one more token.
-const OPEN_BOOST: f64 = 0.5;
+pub(super) const OPEN_BOOST: f64 = 0.5;
 
 /// [`Scorer::Overlap`](super::Scorer::Overlap): holds the `k` best documents so far.
 pub(super) struct OverlapRanker<K> {

@@ -37,6 +37,7 @@ impl<K> Ranker<K> {
     /// Considers one document. To be called once for each document of the searched workspaces,
     /// eligible or not, in the order of insertion.
     pub fn add(&mut self, key: K, document: &Document<'_>) {
+        let document = &Document { text: &document.readable(), ..*document };
         match &mut self.inner {
             Inner::Overlap(ranker) => ranker.add(key, document),
             Inner::Bm25(ranker) => ranker.add(key, document),

@@ -35,6 +35,29 @@ impl Statistics {
         }
     }
 
+    /// Adds documents that were counted before.
+    pub(super) fn add_many(&mut self, documents: u64, length: u64) {
+        self.documents += documents;
+        self.total_length += length;
+    }
+
+    /// Adds to the frequencies of a term.
+    pub(super) fn add_term(&mut self, term: usize, frequency: u64, labels: u64) {
+        self.frequencies[term] += frequency;
+        self.label_frequencies[term] += labels;
+    }
+
+    /// Takes away documents that are among these.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.documents = self.documents.saturating_sub(other.documents);
+        self.total_length = self.total_length.saturating_sub(other.total_length);
+        let frequencies = self.frequencies.iter_mut().chain(&mut self.label_frequencies);
+        let others = other.frequencies.iter().chain(&other.label_frequencies);
+        for (frequency, other) in frequencies.zip(others) {
+            *frequency = frequency.saturating_sub(*other);
+        }
+    }
+
     pub(super) fn weights(&self) -> Weights {
         let idf = |frequency: &u64| bm25::idf(self.documents, *frequency);
         Weights {
@@ -48,8 +71,12 @@ impl Statistics {
 impl Weights {
     /// BM25 weight of a term in a document of `length`.
     pub(super) fn weight(&self, count: TermCount, length: u64) -> f64 {
-        let idf = self.idfs[count.term as usize];
-        bm25::weight(idf, count.count, length, self.average_length)
+        self.weight_of(count.term as usize, count.count, length)
+    }
+
+    /// The same for the term at a position.
+    pub(super) fn weight_of(&self, term: usize, count: u32, length: u64) -> f64 {
+        bm25::weight(self.idfs[term], count, length, self.average_length)
     }
 
     /// How rare it is that the term names the speaker; 0 where it does not.

@@ -22,7 +22,7 @@ use crate::{
 /// 4. Apply the changes in order and commit.
 ///
 /// An engine that lives in this process and has blocking calls gets the writer thread, group
-/// commit and readers from `embedded` (feature `embedded`); an ordered key-value engine gets all of
+/// commit and readers from [`embedded`](crate::embedded); an ordered key-value engine gets all of
 /// the traits from `memkeep-kv`.
 ///
 /// # Rules
@@ -133,6 +133,13 @@ pub trait Backend: Send + Sync + 'static {
     /// (`COMPACT-WIPE-01`).
     async fn compact(&self) -> Result<()> {
         Err(self.unsupported("compact"))
+    }
+
+    /// Makes the recall indexes anew, and returns when they are whole; commits go on meanwhile, and
+    /// recall answers as ever (`RECALL-EPISODE-01`, `RECALL-TURN-01`, `RECALL-NOTE-01`). It may be
+    /// broken off: what is missing is made later. A backend without an index has nothing to do.
+    async fn reindex(&self) -> Result<()> {
+        Ok(())
     }
 
     /// Writes a copy of the live store to a new file: one state of it, with all that was committed

@@ -36,10 +36,20 @@ pub struct Gate {
     pub go: Arc<Mutex<mpsc::Receiver<()>>>,
 }
 
+/// The table of the recall indexes.
+pub const INDEX: u8 = 0x30;
+
 impl Poke {
     /// The pairs as they are.
     pub fn pairs(&self) -> Arc<Pairs> {
         self.map.lock().unwrap().clone()
+    }
+
+    /// The pairs as they are, without the recall indexes: these are merged at any time.
+    pub fn lasting(&self) -> Pairs {
+        let mut pairs = Pairs::clone(&self.pairs());
+        pairs.retain(|key, _| key[0] != INDEX);
+        pairs
     }
 
     /// Puts other pairs in the place of all.

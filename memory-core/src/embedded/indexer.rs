@@ -1,0 +1,371 @@
+use std::ops::Range;
+
+use super::{View, Writer, analysis::Analysis};
+use crate::{
+    Episode, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
+    decide::{Change, Put},
+    recall::{
+        Analyzer, Language,
+        index::{Analysed, Changes, Coverage, Keeper, append, clear},
+    },
+};
+
+/// So many new records are indexed by the commit that adds the last of them; fewer wait until there is
+/// nothing else to do, and recall reads them as they are.
+const BULK: u64 = 256;
+
+/// How many records are indexed in a step.
+const STEP: u64 = 1_024;
+
+/// The kinds of records that are recalled.
+pub(super) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];
+
+/// Keeps the recall indexes in step with what is committed, and in shape.
+pub(super) struct Indexer {
+    analysis: Analysis,
+    indexes: [Index; 3],
+    /// Whether segments were added that may be due to be merged.
+    has_extended: bool,
+}
+
+/// The index of a kind of record.
+struct Index {
+    kind: RecordKind,
+    keeper: Keeper,
+    /// How many records have come since records were indexed.
+    waiting: u64,
+    /// What the open transaction takes out of the index.
+    removals: Option<Removals>,
+}
+
+struct Removals {
+    coverage: Coverage,
+    changes: Changes,
+    /// A record could not be read: what the index has of it is unknown.
+    is_lost: bool,
+}
+
+impl Indexer {
+    pub(super) fn new() -> Self {
+        let index = |kind| Index { kind, keeper: Keeper::new(kind), waiting: 0, removals: None };
+        let analysis = Analysis::new(Analyzer::remembering(Language::default()));
+        Self { analysis, indexes: KINDS.map(index), has_extended: false }
+    }
+
+    /// Applies the changes of a batch, and takes note of what they mean to the indexes.
+    pub(super) fn apply(&mut self, writer: &mut impl Writer, changes: &[Change]) -> Result<()> {
+        let mut from = 0;
+        for (at, change) in changes.iter().enumerate() {
+            if takes_away(change) {
+                // What goes is read first, as the changes before have left it.
+                writer.apply(&changes[from..at])?;
+                from = at;
+                self.take_out(writer.view(), change)?;
+            }
+            let new = match change {
+                Change::PutEpisode(Put { new: true, .. }) => Some(0),
+                Change::PutTurn(Put { new: true, .. }) => Some(1),
+                Change::PutNote(_) => Some(2),
+                _ => None,
+            };
+            if let Some(at) = new {
+                self.indexes[at].waiting += 1;
+            }
+        }
+        writer.apply(&changes[from..])
+    }
+
+    /// Writes what is to be written before the transaction is committed.
+    pub(super) fn write(&mut self, writer: &mut impl Writer) -> Result<()> {
+        self.analysis.forget();
+        for at in 0..self.indexes.len() {
+            let index = &mut self.indexes[at];
+            if let Some(mut removals) = index.removals.take()
+                && let Some(mut blobs) = writer.index(index.kind)
+            {
+                if removals.is_lost {
+                    clear(&mut *blobs)?;
+                } else {
+                    append(&mut *blobs, index.kind, &mut removals.changes)?;
+                }
+            }
+            if self.indexes[at].waiting >= BULK {
+                match self.extend(writer, at) {
+                    // An older record is damaged: that is no fault of this commit's.
+                    Err(error) if error.kind() == ErrorKind::Corrupt => {
+                        self.indexes[at].waiting = 0;
+                    }
+                    extended => extended?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether segments were added since all that was due was merged.
+    pub(super) fn has_extended(&self) -> bool {
+        self.has_extended
+    }
+
+    /// Takes note that nothing is due.
+    pub(super) fn caught_up(&mut self) {
+        self.has_extended = false;
+    }
+
+    /// Forgets what was noted: the transaction is taken back.
+    pub(super) fn reset(&mut self) {
+        self.analysis.forget();
+        for index in &mut self.indexes {
+            index.removals = None;
+            index.keeper.reset();
+        }
+    }
+
+    /// Does a bit of what keeps the indexes in shape, in a transaction of its own. Returns whether
+    /// there was anything to do.
+    pub(super) fn tend(
+        &mut self,
+        writer: &mut impl Writer,
+        now: Timestamp,
+        is_idle: bool,
+    ) -> Result<bool> {
+        for at in 0..self.indexes.len() {
+            if self.is_due(writer.view(), at, now, is_idle)? {
+                self.within(writer, |indexer, writer| indexer.step(writer, at, now, is_idle))?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Merges all there is, so that nothing is left of what was removed.
+    pub(super) fn merge_all(&mut self, writer: &mut impl Writer, now: Timestamp) -> Result<()> {
+        for at in 0..self.indexes.len() {
+            let kind = self.indexes[at].kind;
+            self.within(writer, |indexer, writer| {
+                let keeper = &mut indexer.indexes[at].keeper;
+                writer.index(kind).map_or(Ok(()), |mut blobs| keeper.begin_all(&mut *blobs, now))
+            })?;
+            while self.is_due(writer.view(), at, now, false)? {
+                self.within(writer, |indexer, writer| indexer.step(writer, at, now, false))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to make the indexes anew: [`tend`](Self::tend) goes on.
+    pub(super) fn begin_anew(&mut self, writer: &mut impl Writer) -> Result<()> {
+        self.within(writer, Self::drop_all)
+    }
+
+    /// Drops the indexes, to be made anew from the records; in the open transaction.
+    pub(super) fn drop_all<W: Writer>(&mut self, writer: &mut W) -> Result<()> {
+        for index in &mut self.indexes {
+            index.keeper.reset();
+            if let Some(mut blobs) = writer.index(index.kind) {
+                clear(&mut *blobs)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does `work` in a transaction of its own.
+    fn within<W: Writer>(
+        &mut self,
+        writer: &mut W,
+        work: impl FnOnce(&mut Self, &mut W) -> Result<()>,
+    ) -> Result<()> {
+        writer.begin()?;
+        work(self, writer).and_then(|()| writer.commit()).inspect_err(|_| {
+            writer.rollback();
+            self.reset();
+        })
+    }
+
+    fn is_due(&self, view: &dyn View, at: usize, now: Timestamp, is_idle: bool) -> Result<bool> {
+        let Index { kind, keeper, .. } = &self.indexes[at];
+        let Some(blobs) = view.index(*kind) else { return Ok(false) };
+        let is_behind = !self.missing(view, *kind)?.is_empty();
+        Ok(is_behind || keeper.is_due(&*blobs, now, is_idle)?)
+    }
+
+    /// The numbers that the index has not come to.
+    fn missing(&self, view: &dyn View, kind: RecordKind) -> Result<Range<u64>> {
+        // Nothing is missing where there is no index.
+        let Some(blobs) = view.index(kind) else { return Ok(0..0) };
+        let coverage = Coverage::get(&*blobs, self.analysis.analyzer.language())?;
+        Ok(coverage.last + 1..view.last_number(kind)? + 1)
+    }
+
+    fn step(
+        &mut self,
+        writer: &mut impl Writer,
+        at: usize,
+        now: Timestamp,
+        is_idle: bool,
+    ) -> Result<()> {
+        let kind = self.indexes[at].kind;
+        self.analysis.forget();
+        if !self.missing(writer.view(), kind)?.is_empty() {
+            return self.extend(writer, at);
+        }
+        let keeper = &mut self.indexes[at].keeper;
+        writer
+            .index(kind)
+            .map_or(Ok(()), |mut blobs| keeper.step(&mut *blobs, now, is_idle).map(drop))
+    }
+
+    /// Indexes the records that are missing: so many as are a step's work.
+    fn extend(&mut self, writer: &mut impl Writer, at: usize) -> Result<()> {
+        let kind = self.indexes[at].kind;
+        let missing = self.missing(writer.view(), kind)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let first = missing.start;
+        let last = (missing.end - 1).min(first + STEP - 1);
+        let mut changes = Changes::default();
+        let view = writer.view();
+        for number in first..=last {
+            if let Some(record) = view.numbered(kind, number)?
+                && let Some(document) = self.analysis.any(view, number, &record)?
+            {
+                changes.add(document);
+            }
+        }
+        self.indexes[at].waiting = 0;
+        self.has_extended = true;
+        let Some(mut blobs) = writer.index(kind) else { return Ok(()) };
+        if first == 1 {
+            // An index of another version or language may be there.
+            clear(&mut *blobs)?;
+        }
+        Coverage { last }.put(&mut *blobs, self.analysis.analyzer.language())?;
+        append(&mut *blobs, kind, &mut changes)
+    }
+
+    /// Takes note of what goes with a change that is about to be applied.
+    fn take_out(&mut self, view: &mut dyn View, change: &Change) -> Result<()> {
+        match change {
+            Change::DeleteTurn(id) => {
+                let turn = view.turn(&Scope::All, id);
+                self.remove(view, RecordKind::Turn, turn.map(|turn| turn.map(Record::Turn)))
+            }
+            Change::DeleteEpisode(id) => {
+                let episode = view.episode(&Scope::All, id);
+                let record = episode.map(|episode| episode.map(Record::Episode));
+                self.remove(view, RecordKind::Episode, record)
+            }
+            Change::DeleteNote(id) => {
+                let note = view.note(&Scope::All, id);
+                self.remove(view, RecordKind::Note, note.map(|note| note.map(Record::Note)))
+            }
+            Change::PutEpisode(Put { row, new: false }) => {
+                let old = view.episode(&Scope::All, &row.record.id);
+                if matches!(&old, Ok(Some(old)) if is_found_alike(old, &row.record)) {
+                    return Ok(());
+                }
+                let record = old.map(|episode| episode.map(Record::Episode));
+                self.remove(view, RecordKind::Episode, record)?;
+                // Its new form comes in the place of the old.
+                self.change(view, &Record::Episode(row.record.clone()), Changes::add)
+            }
+            Change::DeleteSession(id) => {
+                let turns = view.turns(&ListTurns::new(id.clone()).limit(usize::MAX));
+                self.remove_all(view, RecordKind::Turn, turns.map(|page| page.map(Record::Turn)))
+            }
+            Change::DeleteWorkspace(workspace) => KINDS.into_iter().try_for_each(|kind| {
+                let records = view.scan(&Scan::new(kind).scope(workspace.clone()));
+                self.remove_all(view, kind, records)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_all(
+        &mut self,
+        view: &dyn View,
+        kind: RecordKind,
+        records: Result<Page<Record>>,
+    ) -> Result<()> {
+        match records {
+            Ok(page) => {
+                page.items.into_iter().try_for_each(|r| self.remove(view, kind, Ok(Some(r))))
+            }
+            Err(error) => self.remove(view, kind, Err(error)),
+        }
+    }
+
+    /// Takes out a record, as it is read, if it is in the index.
+    fn remove(
+        &mut self,
+        view: &dyn View,
+        kind: RecordKind,
+        record: Result<Option<Record>>,
+    ) -> Result<()> {
+        match record {
+            Ok(None) => Ok(()),
+            Ok(Some(record)) => self.change(view, &record, Changes::remove),
+            // The index cannot be told what goes: it is made anew.
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                if let Some(removals) = self.removals(view, kind)? {
+                    removals.is_lost = true;
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn change(
+        &mut self,
+        view: &dyn View,
+        record: &Record,
+        change: impl FnOnce(&mut Changes, Analysed),
+    ) -> Result<()> {
+        let kind = record.kind();
+        let Some(number) = view.number(kind, record.id())? else { return Ok(()) };
+        let Some(removals) = self.removals(view, kind)? else { return Ok(()) };
+        if number > removals.coverage.last {
+            return Ok(());
+        }
+        if let Some(document) = self.analysis.any(view, number, record)?
+            && let Some(removals) = self.removals(view, kind)?
+        {
+            change(&mut removals.changes, document);
+        }
+        Ok(())
+    }
+
+    /// What the open transaction takes out of the index of a kind; none if the engine keeps none.
+    fn removals(&mut self, view: &dyn View, kind: RecordKind) -> Result<Option<&mut Removals>> {
+        let Some(index) = self.indexes.iter_mut().find(|index| index.kind == kind) else {
+            return Ok(None);
+        };
+        if index.removals.is_none() {
+            let Some(blobs) = view.index(kind) else { return Ok(None) };
+            let coverage = Coverage::get(&*blobs, self.analysis.analyzer.language())?;
+            index.removals =
+                Some(Removals { coverage, changes: Changes::default(), is_lost: false });
+        }
+        Ok(index.removals.as_mut())
+    }
+}
+
+/// Whether a change needs what it replaces or deletes to be read.
+fn takes_away(change: &Change) -> bool {
+    match change {
+        Change::DeleteWorkspace(_)
+        | Change::DeleteSession(_)
+        | Change::DeleteTurn(_)
+        | Change::DeleteEpisode(_)
+        | Change::DeleteNote(_) => true,
+        Change::PutEpisode(put) => !put.new,
+        _ => false,
+    }
+}
+
+/// Whether recall makes no difference between two forms of an episode.
+fn is_found_alike(old: &Episode, new: &Episode) -> bool {
+    (old.open, &old.problem, &old.summary) == (new.open, &new.problem, &new.summary)
+}

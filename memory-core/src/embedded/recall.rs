@@ -1,0 +1,126 @@
+use std::ops::Range;
+
+use super::{View, analysis::Analysis};
+use crate::{
+    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
+    recall::{
+        Ranked, Scorer,
+        index::{Cache, Changes, Coverage, Memory, Question, search},
+    },
+    search::{Ranking, Recallable},
+};
+
+/// How many records, which the index has not come to, are read as they are. If there are more, all are.
+const NEWEST: u64 = 4_096;
+
+/// Recall over one state of the store: by its index, if there is one for the question; else over all
+/// records.
+pub(super) fn recall<T: Recallable>(
+    view: &mut dyn View,
+    query: &RecallQuery,
+    cache: &Cache,
+) -> Result<Vec<Hit<T>>> {
+    let Some(found) = by_index::<T>(view, query, cache)? else { return by_scan(view, query) };
+    let mut hits = Vec::with_capacity(found.len());
+    for Ranked { key: number, score } in found {
+        let record = view.numbered(T::KIND, number)?.and_then(T::of);
+        let record = record.ok_or_else(|| lost(T::KIND, number))?;
+        hits.push(Hit { score, record });
+    }
+    Ok(hits)
+}
+
+fn by_index<T: Recallable>(
+    view: &dyn View,
+    query: &RecallQuery,
+    cache: &Cache,
+) -> Result<Option<Vec<Ranked<u64>>>> {
+    let scorer = query.scorer_for(T::KIND);
+    let Some(blobs) = view.index(T::KIND) else { return Ok(None) };
+    if scorer == Scorer::Overlap && T::KIND != RecordKind::Episode {
+        return Ok(None);
+    }
+    let mut analysis = Analysis::default();
+    let coverage = Coverage::get(&*blobs, analysis.analyzer.language())?;
+    let last = view.last_number(T::KIND)?;
+    if last.saturating_sub(coverage.last) > NEWEST {
+        return Ok(None);
+    }
+    let Some(newest) = newest::<T>(view, query, coverage.last + 1..last + 1, &mut analysis)? else {
+        return Ok(None);
+    };
+    // A filter of another kind of record is none.
+    let is_turn = T::KIND == RecordKind::Turn;
+    let session = match query.session.as_ref().filter(|_| is_turn) {
+        Some(session) => match view.number(RecordKind::Session, session.as_str())? {
+            Some(number) => Some(number),
+            None => return Ok(Some(Vec::new())),
+        },
+        None => None,
+    };
+    let question = Question {
+        text: &query.text,
+        scorer,
+        k: query.k,
+        workspace: query.scope.workspace().map(crate::Workspace::as_str),
+        since: query.since.map(crate::Timestamp::as_micros),
+        until: query.until.map(crate::Timestamp::as_micros),
+        open: query.open.filter(|_| T::KIND == RecordKind::Episode),
+        role: query.role.as_deref().filter(|_| is_turn),
+        session,
+    };
+    // What no field of the question tells is read from the record.
+    let has_more =
+        query.tag.is_some() && is_turn || query.source.is_some() && T::KIND == RecordKind::Note;
+    let mut eligible = |number| {
+        if !has_more {
+            return Ok(true);
+        }
+        let record = view.numbered(T::KIND, number)?.and_then(T::of);
+        record.map(|record| record.passes(query)).ok_or_else(|| lost(T::KIND, number))
+    };
+    search(&*blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, &mut eligible).map(Some)
+}
+
+/// An index of the records of `numbers`. None if one cannot be read: whether it concerns the query, a
+/// scan tells.
+fn newest<T: Recallable>(
+    view: &dyn View,
+    query: &RecallQuery,
+    numbers: Range<u64>,
+    analysis: &mut Analysis,
+) -> Result<Option<Memory>> {
+    let mut newest = Changes::default();
+    for number in numbers {
+        let record = match view.numbered(T::KIND, number) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
+            record => record?.and_then(T::of),
+        };
+        if let Some(record) = record
+            && query.scope.includes(record.workspace())
+            && let Some(document) = analysis.document(view, number, &record)?
+        {
+            newest.add(document);
+        }
+    }
+    Memory::of(T::KIND, newest).map(Some)
+}
+
+fn by_scan<T: Recallable>(view: &mut dyn View, query: &RecallQuery) -> Result<Vec<Hit<T>>> {
+    let mut ranking = Ranking::<T>::new(query);
+    view.each(T::KIND, &query.scope, &mut |record| {
+        ranking.add(record?);
+        Ok(())
+    })?;
+    let mut hits = Vec::new();
+    for Ranked { key, score } in ranking.finish() {
+        if let Some(record) = T::read(view, &query.scope, &key)? {
+            hits.push(Hit { score, record });
+        }
+    }
+    Ok(hits)
+}
+
+fn lost(kind: RecordKind, number: u64) -> Error {
+    Error::corrupt(kind.as_str(), number, "the recall index has a record that is not there")
+}

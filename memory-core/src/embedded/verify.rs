@@ -1,0 +1,129 @@
+//! Verification over one state of the store.
+
+use super::{
+    View, Writer,
+    indexer::{Indexer, KINDS},
+};
+use crate::{
+    ErrorKind, RecordKind, Result, Scope,
+    decide::{Change, Needs, Put},
+    recall::{
+        Language,
+        index::{Coverage, documents},
+    },
+    search::listed,
+    verify::{Problem, Verifier, VerifyReport},
+};
+
+/// Looks at everything.
+pub(super) fn check(view: &mut dyn View) -> Result<Verifier> {
+    let mut verifier = Verifier::default();
+    for problem in view.integrity()? {
+        verifier.problem(problem);
+    }
+    for kind in RecordKind::ALL {
+        let mut count = 0;
+        view.each(kind, &Scope::All, &mut |record| {
+            count += 1;
+            match record {
+                Ok(record) => verifier.record(record),
+                Err(error) => verifier.unreadable(kind, &error),
+            }
+            Ok(())
+        })?;
+        if KINDS.contains(&kind) {
+            for problem in check_index(view, kind, count)? {
+                verifier.problem(problem);
+            }
+        }
+    }
+    Ok(verifier)
+}
+
+/// Compares the recall index of a kind with the `count` records that there are.
+fn check_index(view: &dyn View, kind: RecordKind, count: usize) -> Result<Vec<Problem>> {
+    let Some(blobs) = view.index(kind) else { return Ok(Vec::new()) };
+    let read = || -> Result<_> {
+        let coverage = Coverage::get(&*blobs, Language::default())?;
+        let is_whole = coverage.last >= view.last_number(kind)?;
+        Ok((is_whole, documents(&*blobs)?))
+    };
+    let (is_whole, documents) = match read() {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            return Ok(vec![Problem::unreadable(&error)]);
+        }
+        read => read?,
+    };
+    let mut problems = Vec::new();
+    if is_whole && documents.len() != count {
+        let message = format!("{} records are indexed of {count}", documents.len());
+        problems.push(Problem::new(format!("recall index {}", kind.as_str()), message));
+    }
+    for (number, indexed) in &documents {
+        let record = match view.numbered(kind, *number) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => continue,
+            record => record?,
+        };
+        let message = match record.as_ref().and_then(listed) {
+            None => "the record is not there",
+            Some(listed) if listed != *indexed => "the record is indexed otherwise",
+            Some(_) => continue,
+        };
+        problems.push(Problem::new(format!("recall index {} {number}", kind.as_str()), message));
+    }
+    Ok(problems)
+}
+
+/// Looks and repairs in one write transaction, so that nobody changes anything in between; then
+/// looks again.
+pub(super) fn repair<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result<VerifyReport> {
+    writer.begin()?;
+    let repaired = repair_here(writer, indexer).and_then(|report| {
+        writer.commit()?;
+        Ok(report)
+    });
+    if repaired.is_err() {
+        writer.rollback();
+    }
+    repaired
+}
+
+fn repair_here<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result<VerifyReport> {
+    let damaged = writer.inspect()?;
+    let mut report = repair_rows(writer, indexer)?;
+    report.problems.splice(0..0, damaged);
+    Ok(report)
+}
+
+fn repair_rows<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result<VerifyReport> {
+    let broken = writer.view().integrity()?;
+    if !broken.is_empty() {
+        writer.rebuild()?;
+    }
+    let (mut report, sessions) = check(writer.view())?.finish();
+    // What was found before the rebuild comes first; what is still so is told once.
+    report.problems.retain(|problem| !broken.contains(problem));
+    report.problems.splice(0..0, broken);
+    if report.problems.is_empty() {
+        return Ok(report);
+    }
+    // Whatever an index was made of, it is made anew of what there is.
+    indexer.drop_all(writer)?;
+    let needs = Needs {
+        sessions: sessions.iter().map(|session| session.id.clone()).collect(),
+        ..Needs::default()
+    };
+    let mut loaded = writer.load(&needs)?.sessions;
+    let puts = sessions.into_iter().filter_map(|session| {
+        let mut row = loaded.remove(&session.id)?;
+        row.record = session;
+        Some(Change::PutSession(Put { row, new: false }))
+    });
+    let changes: Vec<Change> = puts.collect();
+    writer.apply(&changes)?;
+    let left = check(writer.view())?.finish().0.problems;
+    for problem in &mut report.problems {
+        problem.repaired = !left.contains(problem);
+    }
+    Ok(report)
+}

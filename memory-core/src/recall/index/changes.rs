@@ -1,0 +1,99 @@
+use std::{
+    collections::{BTreeMap, HashMap, btree_map::Entry},
+    mem,
+};
+
+use super::{
+    blobs::BlobsMut,
+    document::{Analysed, Role},
+    part_writer::PartWriter,
+    postings::Posting,
+    root::Root,
+    segment::{Pages, Sign, Totals},
+};
+use crate::Result;
+
+/// What a commit does to the index of a kind of record, gathered document by document.
+#[derive(Debug, Default)]
+pub struct Changes {
+    removed: Documents,
+    added: Documents,
+}
+
+/// By workspace and place.
+type Documents = BTreeMap<(String, (u64, u64)), Analysed>;
+
+impl Changes {
+    /// A document is there from now on. One that is revised is removed first.
+    pub fn add(&mut self, document: Analysed) {
+        self.added.insert(key(&document), document);
+    }
+
+    /// A document as it was added is there no more.
+    pub fn remove(&mut self, document: Analysed) {
+        let key = key(&document);
+        // What the same commit added was never there; what it removed before is the older one.
+        if self.added.remove(&key).is_none()
+            && let Entry::Vacant(place) = self.removed.entry(key)
+        {
+            place.insert(document);
+        }
+    }
+
+    /// Whether nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty()
+    }
+
+    /// Writes the changes as the newest segment.
+    pub(super) fn write(&mut self, blobs: &mut dyn BlobsMut, has_sessions: bool) -> Result<()> {
+        let mut pages = Pages::new();
+        let added =
+            write(&mut pages, blobs, Sign::Adds, has_sessions, &mem::take(&mut self.added))?;
+        let removed = mem::take(&mut self.removed);
+        let removed = write(&mut pages, blobs, Sign::Removes, has_sessions, &removed)?;
+        let age = Root::next_age(&*blobs)?;
+        pages.into_root(age, [added, removed]).put(blobs)
+    }
+}
+
+fn key(document: &Analysed) -> (String, (u64, u64)) {
+    (document.workspace.as_str().to_owned(), document.values.place)
+}
+
+fn write(
+    pages: &mut Pages,
+    blobs: &mut dyn BlobsMut,
+    sign: Sign,
+    has_sessions: bool,
+    documents: &Documents,
+) -> Result<Totals> {
+    let mut writer = PartWriter::new(sign, has_sessions);
+    let mut lists: HashMap<&[u8], Vec<Posting>> = HashMap::new();
+    for (ordinal, ((workspace, _), document)) in (0..).zip(documents) {
+        writer.document(pages, blobs, workspace, document.values.clone())?;
+        for (term, role) in document.terms.iter() {
+            let postings = match role {
+                Role::Label => lists.get_mut(term),
+                Role::Counted | Role::There => Some(lists.entry(term).or_default()),
+            };
+            let Some(postings) = postings else { continue };
+            match (postings.last_mut().filter(|last| last.ordinal == ordinal), role) {
+                (Some(known), Role::Counted) => known.count = known.count.saturating_add(1),
+                (Some(known), Role::Label) => known.label = true,
+                (None, Role::Counted | Role::There) => {
+                    postings.push(Posting { ordinal, count: 1, label: false });
+                }
+                (Some(_), Role::There) | (None, Role::Label) => {}
+            }
+        }
+    }
+    writer.end_documents(pages, blobs)?;
+    let mut lists: Vec<_> = lists.into_iter().collect();
+    lists.sort_unstable_by_key(|(term, _)| *term);
+    for (term, postings) in &lists {
+        writer.term(pages, blobs, term, postings)?;
+    }
+    writer.end(pages, blobs)
+}

@@ -1,0 +1,59 @@
+use super::{
+    blobs::{Blobs, BlobsMut},
+    bytes::{Input, put_bytes, put_number},
+    keeper::let_go,
+    page::{corrupt, open, seal},
+    root::Root,
+};
+use crate::{Result, recall::Language};
+
+/// The version of the analysis and of the format. An index of another is made anew.
+const VERSION: u64 = 1;
+
+/// The key of an index's coverage.
+const KEY: &[u8] = &[3];
+
+/// Which records are in an index: those up to a number, as far as they are in the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// The last number that was come to.
+    pub last: u64,
+}
+
+impl Coverage {
+    /// Of the index in `blobs`: nothing if it is of another version or language.
+    pub fn get(blobs: &dyn Blobs, language: Language) -> Result<Self> {
+        let Some(sealed) = blobs.get(KEY)? else { return Ok(Self::default()) };
+        let mut input = Input(open(KEY, &sealed)?);
+        let mut read = || {
+            let is_current = input.number()? == VERSION && input.text()? == name(language);
+            let last = input.number()?;
+            Some(Self { last: if is_current { last } else { 0 } })
+        };
+        read().ok_or_else(|| corrupt(KEY))
+    }
+
+    /// Keeps it. What an index of another version or language has is dropped when the first records
+    /// come into this one.
+    pub fn put(self, blobs: &mut dyn BlobsMut, language: Language) -> Result<()> {
+        let mut bytes = Vec::new();
+        put_number(&mut bytes, VERSION);
+        put_bytes(&mut bytes, name(language).as_bytes());
+        put_number(&mut bytes, self.last);
+        blobs.put(KEY, &seal(KEY, bytes))
+    }
+}
+
+fn name(language: Language) -> String {
+    format!("{language:?}")
+}
+
+/// Empties the index in `blobs`. A [`Keeper`](super::Keeper) deletes the pages later.
+pub fn clear(blobs: &mut dyn BlobsMut) -> Result<()> {
+    blobs.delete(KEY)?;
+    for root in Root::all(&*blobs)? {
+        root.unlist(blobs)?;
+        let_go(blobs, &root)?;
+    }
+    Ok(())
+}

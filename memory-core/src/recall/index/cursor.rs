@@ -1,0 +1,208 @@
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    part::Part,
+    postings::{Bound, Chunk, Chunks, Posting, Term},
+};
+use crate::Result;
+
+/// Where a cursor is that has no posting left.
+pub(super) const END: u32 = u32::MAX;
+
+/// A walk through the postings of a term in a part, forwards only.
+pub(super) struct Cursor<'p, 's, 'b> {
+    part: &'p Part<'s, 'b>,
+    term: Arc<Term>,
+    /// The chunk that is open, by its place among the term's.
+    chunk: Option<(usize, Arc<Chunk>)>,
+    /// Where in it the walk is, and the ordinal there.
+    block: usize,
+    at: usize,
+    ordinal: u32,
+}
+
+impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
+    /// A cursor at the first posting from `start` on.
+    pub(super) fn new(part: &'p Part<'s, 'b>, term: Arc<Term>, start: u32) -> Result<Self> {
+        let mut cursor = Self { part, term, chunk: None, block: 0, at: 0, ordinal: 0 };
+        cursor.enter(start)?;
+        Ok(cursor)
+    }
+
+    /// The ordinal it stands at; [`END`] if there is none.
+    #[inline]
+    pub(super) fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    /// The posting it stands at, if it is of `ordinal`.
+    #[inline]
+    pub(super) fn posting(&self, ordinal: u32) -> Option<Posting> {
+        let (_, chunk) = self.chunk.as_ref().filter(|_| self.ordinal == ordinal)?;
+        Some(chunk.posting(&chunk.blocks[self.block], self.at))
+    }
+
+    /// Moves to the next posting.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<()> {
+        if self.ordinal == END {
+            return Ok(());
+        }
+        if let Some((_, chunk)) = &self.chunk {
+            let block = &chunk.blocks[self.block];
+            self.at += 1;
+            if self.at < block.len() {
+                self.ordinal = chunk.ordinal(block, self.at);
+                return Ok(());
+            }
+        }
+        self.enter(self.ordinal + 1)
+    }
+
+    /// Moves to the first posting at `target` or after it.
+    #[inline]
+    pub(super) fn seek(&mut self, target: u32) -> Result<()> {
+        if self.ordinal >= target {
+            return Ok(());
+        }
+        if let Some((_, chunk)) = &self.chunk
+            && chunk.blocks[self.block].bound.last >= target
+        {
+            self.find(target);
+            return Ok(());
+        }
+        self.enter(target)
+    }
+
+    /// Moves on in the open block, which ends at `target` or after it.
+    fn find(&mut self, target: u32) {
+        let Some((_, chunk)) = &self.chunk else { return };
+        let block = &chunk.blocks[self.block];
+        let (mut from, mut to) = (self.at, block.len() - 1);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if chunk.ordinal(block, middle) < target {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        self.at = from;
+        self.ordinal = chunk.ordinal(block, from);
+    }
+
+    /// Enters the first block that ends at `target` or after it.
+    fn enter(&mut self, target: u32) -> Result<()> {
+        if !self.open(target)? {
+            self.ordinal = END;
+            return Ok(());
+        }
+        let Some((_, chunk)) = &self.chunk else { return Ok(()) };
+        let block = chunk.blocks.partition_point(|block| block.bound.last < target);
+        if block == chunk.blocks.len() {
+            return Err(self.part.segment.damaged());
+        }
+        (self.block, self.at) = (block, 0);
+        self.find(target);
+        Ok(())
+    }
+
+    /// Opens the first chunk that ends at `target` or after it; false if there is none.
+    fn open(&mut self, target: u32) -> Result<bool> {
+        let bounds = &self.term.bounds;
+        let from = match &self.chunk {
+            Some((open, _)) if bounds[*open].last >= target => return Ok(true),
+            Some((open, _)) => open + 1,
+            None => 0,
+        };
+        let at = from + bounds[from..].partition_point(|bound| bound.last < target);
+        if at == bounds.len() {
+            return Ok(false);
+        }
+        let chunk = match &self.term.chunks {
+            Chunks::Here(chunk) => chunk.clone(),
+            Chunks::From(first) => self.part.chunk(*first, at)?,
+        };
+        self.chunk = Some((at, chunk));
+        (self.block, self.at) = (0, 0);
+        Ok(true)
+    }
+
+    /// The bound of the block it stands in; none at the end.
+    pub(super) fn block(&self) -> Option<&Bound> {
+        let (_, chunk) = self.chunk.as_ref().filter(|_| self.ordinal != END)?;
+        Some(&chunk.blocks[self.block].bound)
+    }
+
+    /// The bound of the block that has `target`, if the chunk is open; else that of the chunk, which is
+    /// not read. None after the last.
+    pub(super) fn bound(&self, target: u32) -> Option<&Bound> {
+        let bounds = &self.term.bounds;
+        if let Some((open, chunk)) = &self.chunk {
+            if bounds[*open].last >= target {
+                let rest = &chunk.blocks[self.block..];
+                return rest.iter().map(|block| &block.bound).find(|bound| bound.last >= target);
+            }
+            let rest = &bounds[open + 1..];
+            return rest.get(rest.partition_point(|bound| bound.last < target));
+        }
+        bounds.get(bounds.partition_point(|bound| bound.last < target))
+    }
+
+    /// How many postings the term has.
+    pub(super) fn postings(&self) -> u32 {
+        self.term.postings
+    }
+}
+
+/// How many postings a term has in `ordinals`, and how many of them name the speaker.
+pub(super) fn count(
+    part: &Part<'_, '_>,
+    term: &Arc<Term>,
+    ordinals: &Range<u32>,
+) -> Result<(u64, u64)> {
+    if ordinals.start == 0 && ordinals.end == part.totals().documents {
+        return Ok((u64::from(term.postings), u64::from(term.labels)));
+    }
+    let before = count_before(part, term, ordinals.start)?;
+    let to = count_before(part, term, ordinals.end)?;
+    Ok((to.0 - before.0, to.1 - before.1))
+}
+
+fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64, u64)> {
+    let mut counts = (0, 0);
+    let mut add = |postings: u32, labels: u32| {
+        counts.0 += u64::from(postings);
+        counts.1 += u64::from(labels);
+    };
+    let is_before = |bound: &&Bound| bound.last < end;
+    term.bounds.iter().take_while(is_before).for_each(|bound| add(bound.postings, bound.labels));
+    let cursor = Cursor::new(part, term.clone(), end)?;
+    if let Some((_, chunk)) = &cursor.chunk
+        && cursor.ordinal != END
+    {
+        let bounds = chunk.blocks[..cursor.block].iter().map(|block| &block.bound);
+        bounds.for_each(|bound| add(bound.postings, bound.labels));
+        let block = &chunk.blocks[cursor.block];
+        for at in 0..cursor.at {
+            add(1, u32::from(chunk.posting(block, at).label));
+        }
+    }
+    Ok(counts)
+}
+
+/// All postings of a term, in order.
+pub(super) fn all(part: &Part<'_, '_>, term: Arc<Term>) -> Result<Vec<Posting>> {
+    let mut all = Vec::with_capacity(term.postings as usize);
+    let mut cursor = Cursor::new(part, term, 0)?;
+    while cursor.ordinal != END {
+        if let Some((_, chunk)) = &cursor.chunk {
+            let block = &chunk.blocks[cursor.block];
+            all.extend((cursor.at..block.len()).map(|at| chunk.posting(block, at)));
+            cursor.at = block.len() - 1;
+            cursor.ordinal = chunk.ordinal(block, cursor.at);
+        }
+        cursor.advance()?;
+    }
+    Ok(all)
+}

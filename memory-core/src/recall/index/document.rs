@@ -1,0 +1,129 @@
+use sha2::{Digest as _, Sha256};
+
+use super::values::Values;
+use crate::{
+    RecordKind, Workspace,
+    recall::{Analyzer, Document, overlap::for_each_overlap_token, speech::asks},
+};
+
+/// Longer terms are kept by their beginning and a hash, so that keys stay short.
+const MAX_TERM_BYTES: usize = 120;
+
+/// A term of [`Scorer::Bm25`](crate::recall::Scorer::Bm25) as the dictionary knows it.
+pub(super) fn term_key(term: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(1 + term.len());
+    push_key(&mut key, TERM, term);
+    key
+}
+
+/// A token of [`Scorer::Overlap`](crate::recall::Scorer::Overlap) as the dictionary knows it.
+pub(super) fn token_key(token: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(1 + token.len());
+    push_key(&mut key, TOKEN, token);
+    key
+}
+
+/// What the key of a short term begins with, and that of a long one.
+type Prefixes = [u8; 2];
+const TERM: Prefixes = *b"tT";
+const TOKEN: Prefixes = *b"oO";
+
+fn push_key(to: &mut Vec<u8>, [short, long]: Prefixes, term: &str) {
+    let bytes = term.as_bytes();
+    match bytes.get(..MAX_TERM_BYTES) {
+        Some(beginning) if bytes.len() > MAX_TERM_BYTES => {
+            to.push(long);
+            to.extend_from_slice(beginning);
+            to.extend_from_slice(&Sha256::digest(bytes));
+        }
+        _ => {
+            to.push(short);
+            to.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// A document in analysed form, as the index takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analysed {
+    pub(super) workspace: Workspace,
+    pub(super) values: Values,
+    pub(super) terms: Occurrences,
+}
+
+/// What a term is in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It occurs once more.
+    Counted,
+    /// It occurs, however often.
+    There,
+    /// It names the speaker, if it occurs.
+    Label,
+}
+
+/// Terms of a document, as often as they occur. Labels come after what occurs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Occurrences {
+    keys: Vec<u8>,
+    /// Where each key ends.
+    ends: Vec<(usize, Role)>,
+}
+
+impl Occurrences {
+    fn push(&mut self, prefixes: Prefixes, term: &str, role: Role) {
+        push_key(&mut self.keys, prefixes, term);
+        self.ends.push((self.keys.len(), role));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Role)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, role)| {
+            let key = &self.keys[start..*end];
+            start = *end;
+            (key, *role)
+        })
+    }
+}
+
+impl Analysed {
+    /// Analyses the record `number` of `kind`. `session` is the number of the session of a turn, and
+    /// the turn's index in it; `role` is a turn's. Of `document`, its session and eligibility are not
+    /// looked at.
+    #[must_use]
+    pub fn new(
+        kind: RecordKind,
+        number: u64,
+        workspace: &Workspace,
+        document: &Document<'_>,
+        turn: Option<((u64, u64), &str)>,
+        analyzer: &Analyzer,
+    ) -> Self {
+        let text = document.readable();
+        let mut terms = Occurrences::default();
+        let mut counted = |term: &str| terms.push(TERM, term, Role::Counted);
+        let length = analyzer.for_each_document_term(&text, &mut counted);
+        if has_tokens(kind) {
+            for part in &*text {
+                for_each_overlap_token(part, &mut |token| terms.push(TOKEN, token, Role::There));
+            }
+        }
+        analyzer.for_each_label_term(&text, &mut |term| terms.push(TERM, term, Role::Label));
+        let values = Values {
+            number,
+            place: turn.map_or((!number, 0), |(place, _)| place),
+            created_at: document.created_at,
+            length,
+            open: document.open,
+            asks: asks(&text),
+            role: turn.map_or_else(String::new, |(_, role)| role.to_owned()),
+        };
+        Self { workspace: workspace.clone(), values, terms }
+    }
+}
+
+/// Whether documents of a kind are found by [`Scorer::Overlap`](crate::recall::Scorer::Overlap), too.
+/// Only episodes are ranked by it unless somebody asks for it; the others are then scanned.
+pub(super) fn has_tokens(kind: RecordKind) -> bool {
+    kind == RecordKind::Episode
+}

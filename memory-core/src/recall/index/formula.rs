@@ -1,0 +1,47 @@
+use super::{postings::Bound, segment::Totals};
+use crate::recall::{overlap_ranker::OPEN_BOOST, statistics::Weights};
+
+/// What a term adds to a document's score.
+pub(super) enum Formula {
+    /// One, and a bonus for an open document.
+    Overlap,
+    /// The weight of BM25.
+    Bm25(Weights),
+}
+
+impl Formula {
+    pub(super) fn weight(&self, term: usize, count: u32, length: u64) -> f64 {
+        match self {
+            Self::Overlap => 1.0,
+            Self::Bm25(weights) => weights.weight_of(term, count, length),
+        }
+    }
+
+    /// The most that a term adds to a document within `bound`.
+    pub(super) fn bound(&self, term: usize, bound: &Bound) -> f64 {
+        self.weight(term, bound.max_count, bound.min_length)
+    }
+
+    /// The most that a term adds to any document.
+    pub(super) fn limit(&self, term: usize, totals: &Totals) -> f64 {
+        // No count is as large: the weight grows with it, and never reaches its limit.
+        self.weight(term, u32::MAX, totals.min_length)
+    }
+
+    /// A bound of the sum of scores, whatever order they are added in, of which `sum` is one.
+    pub(super) fn up(&self, sum: f64) -> f64 {
+        match self {
+            // Exact in any order.
+            Self::Overlap => sum,
+            Self::Bm25(_) => sum * (1.0 + 1e-9),
+        }
+    }
+
+    /// What an open document has more than a closed one.
+    pub(super) fn bonus(&self) -> f64 {
+        match self {
+            Self::Overlap => OPEN_BOOST,
+            Self::Bm25(_) => 0.0,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+use std::{mem, ops::Range, sync::Arc};
+
+use super::{
+    blobs::BlobsMut,
+    cursor,
+    page::Kind,
+    part::{Part, Walk},
+    part_writer::PartWriter,
+    postings::Posting,
+    root::Root,
+    segment::{Pages, Segment, Sign},
+    values::Values,
+};
+use crate::Result;
+
+/// The new ordinal of a document that does not come along.
+const DROPPED: u32 = u32::MAX;
+
+/// How many documents or postings are handled in a step: some milliseconds' work.
+const STEP: usize = 1 << 15;
+
+/// What a term costs beside its postings, counted in postings.
+const TERM: usize = 8;
+
+/// Several adjacent segments on their way to becoming one.
+///
+/// Of each document only the last word counts: it stays if that is an addition. A removal stays if it
+/// comes before any addition, since then it is of a document in an older segment. Segments never
+/// change, so the work is done in steps, with any number of commits between them.
+pub(super) struct Merge {
+    /// Oldest first.
+    roots: Vec<Arc<Root>>,
+    /// Whether nothing is older: then there is nothing left to remove.
+    is_oldest: bool,
+    pages: Pages,
+    /// What has become of each document: by segment and sign.
+    ordinals: Vec<[Vec<u32>; 2]>,
+    writers: [PartWriter; 2],
+    stage: Stage,
+}
+
+enum Stage {
+    Documents(Documents),
+    Terms(Sign, Vec<Walk>),
+    Done,
+}
+
+/// How far the documents were read.
+#[derive(Default)]
+struct Documents {
+    /// Through the workspaces: by segment and sign. None before the first.
+    walks: Vec<[Walk; 2]>,
+    workspace: String,
+    /// What is left of it: by segment and sign.
+    left: Vec<[Range<u32>; 2]>,
+    /// How many documents stay: by sign.
+    kept: [u32; 2],
+}
+
+type Parts<'s, 'b> = Vec<[Part<'s, 'b>; 2]>;
+
+impl Merge {
+    pub(super) fn new(roots: Vec<Arc<Root>>, is_oldest: bool, has_sessions: bool) -> Self {
+        Self {
+            ordinals: roots.iter().map(|_| [Vec::new(), Vec::new()]).collect(),
+            roots,
+            is_oldest,
+            pages: Pages::new(),
+            writers: Sign::BOTH.map(|sign| PartWriter::new(sign, has_sessions)),
+            stage: Stage::Documents(Documents::default()),
+        }
+    }
+
+    /// The name of the segment that is being written.
+    pub(super) fn name(&self) -> [u8; 16] {
+        self.pages.name
+    }
+
+    /// Whether its segments are still there, side by side, among `listed`, which is all there are.
+    pub(super) fn is_possible(&self, listed: &[Arc<Root>]) -> bool {
+        let names = self.roots.iter().map(|root| root.name);
+        let first = listed.iter().position(|root| root.name == self.roots[0].name);
+        first.is_some_and(|first| {
+            names.eq(listed[first..].iter().take(self.roots.len()).map(|root| root.name))
+        })
+    }
+
+    /// Does a bit of the work. Returns whether that was the last, and [`end`](Self::end) is next.
+    pub(super) fn step(&mut self, blobs: &mut dyn BlobsMut) -> Result<bool> {
+        self.stage = match mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Documents(state) => self.documents(blobs, state)?,
+            Stage::Terms(sign, dictionaries) => self.terms(blobs, sign, dictionaries)?,
+            Stage::Done => Stage::Done,
+        };
+        Ok(matches!(self.stage, Stage::Done))
+    }
+
+    /// Puts the new segment in the place of the old ones. These are returned: their pages are left.
+    pub(super) fn end(self, blobs: &mut dyn BlobsMut) -> Result<Vec<Arc<Root>>> {
+        let Self { roots, mut pages, writers: [adds, removes], .. } = self;
+        let totals = [adds.end(&mut pages, blobs)?, removes.end(&mut pages, blobs)?];
+        for root in &roots {
+            root.unlist(blobs)?;
+        }
+        if let Some(newest) = roots.last()
+            && totals.iter().any(|totals| totals.documents > 0)
+        {
+            pages.into_root(newest.age, totals).put(blobs)?;
+        }
+        Ok(roots)
+    }
+
+    fn documents(&mut self, blobs: &mut dyn BlobsMut, mut state: Documents) -> Result<Stage> {
+        let mut kept = Vec::new();
+        let mut is_over = false;
+        {
+            let segments = open(&self.roots, &*blobs);
+            let parts = parts(&segments);
+            for _ in 0..STEP {
+                if let Some(place) = state.next_place(&parts)? {
+                    state.decide(&parts, place, self.is_oldest, &mut self.ordinals, &mut kept)?;
+                } else if !state.next_workspace(&parts)? {
+                    is_over = true;
+                    break;
+                }
+            }
+        }
+        for (sign, workspace, values) in kept {
+            let writer = &mut self.writers[sign as usize];
+            writer.document(&mut self.pages, blobs, &workspace, values)?;
+        }
+        if !is_over {
+            return Ok(Stage::Documents(state));
+        }
+        for writer in &mut self.writers {
+            writer.end_documents(&mut self.pages, blobs)?;
+        }
+        Ok(Stage::Terms(Sign::Adds, Vec::new()))
+    }
+
+    /// `walks` go through the dictionaries; there are none before the first term.
+    fn terms(
+        &mut self,
+        blobs: &mut dyn BlobsMut,
+        sign: Sign,
+        mut walks: Vec<Walk>,
+    ) -> Result<Stage> {
+        let mut terms = Vec::new();
+        let mut is_over = false;
+        {
+            let segments = open(&self.roots, &*blobs);
+            let parts: Vec<_> = segments.iter().map(|s| Part::new(s, sign)).collect();
+            if walks.is_empty() {
+                for part in &parts {
+                    let mut walk = Walk::new(Kind::Dictionary);
+                    walk.advance(part)?;
+                    walks.push(walk);
+                }
+            }
+            let mut work = 0;
+            while work < STEP {
+                let Some(term) = walks.iter().filter_map(Walk::key).min() else {
+                    is_over = true;
+                    break;
+                };
+                let term = term.to_vec();
+                let mut postings = Vec::new();
+                for (at, (walk, part)) in walks.iter_mut().zip(&parts).enumerate() {
+                    if let Some(row) = walk.row()
+                        && walk.key() == Some(&term)
+                    {
+                        let ordinals = &self.ordinals[at][sign as usize];
+                        for posting in cursor::all(part, part.term_in(row)?)? {
+                            work += 1;
+                            let ordinal = ordinals.get(posting.ordinal as usize);
+                            let ordinal = *ordinal.ok_or_else(|| part.segment.damaged())?;
+                            if ordinal != DROPPED {
+                                postings.push(Posting { ordinal, ..posting });
+                            }
+                        }
+                        walk.advance(part)?;
+                    }
+                }
+                work += TERM;
+                // Stable, since it makes use of runs that are sorted: those of one segment are.
+                postings.sort_by_key(|posting| posting.ordinal);
+                terms.push((term, postings));
+            }
+        }
+        let writer = &mut self.writers[sign as usize];
+        for (term, postings) in terms.iter().filter(|(_, postings)| !postings.is_empty()) {
+            writer.term(&mut self.pages, blobs, term, postings)?;
+        }
+        Ok(match (is_over, sign) {
+            (false, _) => Stage::Terms(sign, walks),
+            (true, Sign::Adds) => Stage::Terms(Sign::Removes, Vec::new()),
+            (true, Sign::Removes) => Stage::Done,
+        })
+    }
+}
+
+fn open<'b>(roots: &[Arc<Root>], blobs: &'b dyn super::Blobs) -> Vec<Segment<'b>> {
+    roots.iter().map(|root| Segment::new(blobs, root.clone(), None)).collect()
+}
+
+fn parts<'s, 'b>(segments: &'s [Segment<'b>]) -> Parts<'s, 'b> {
+    segments.iter().map(|segment| Sign::BOTH.map(|sign| Part::new(segment, sign))).collect()
+}
+
+impl Documents {
+    /// Goes on to the next workspace that has documents; false if there is none.
+    fn next_workspace(&mut self, parts: &Parts<'_, '_>) -> Result<bool> {
+        if self.walks.is_empty() {
+            for parts in parts {
+                let mut walks = Sign::BOTH.map(|_| Walk::new(Kind::Workspaces));
+                for (walk, part) in walks.iter_mut().zip(parts) {
+                    walk.advance(part)?;
+                }
+                self.walks.push(walks);
+            }
+        }
+        let Some(next) = self.walks.iter().flatten().filter_map(Walk::key).min() else {
+            return Ok(false);
+        };
+        let next = String::from_utf8(next.to_vec());
+        self.workspace = next.map_err(|_| parts[0][0].segment.damaged())?;
+        self.left.clear();
+        for (walks, parts) in self.walks.iter_mut().zip(parts) {
+            let mut left = [0..0, 0..0];
+            for ((walk, part), left) in walks.iter_mut().zip(parts).zip(&mut left) {
+                if let Some(row) = walk.row()
+                    && walk.key() == Some(self.workspace.as_bytes())
+                {
+                    *left = part.stretch(row)?.ordinals;
+                    walk.advance(part)?;
+                }
+            }
+            self.left.push(left);
+        }
+        Ok(true)
+    }
+
+    /// The least place that is left in the workspace.
+    fn next_place(&self, parts: &Parts<'_, '_>) -> Result<Option<(u64, u64)>> {
+        let mut least = None;
+        for (part, left) in parts.iter().flatten().zip(self.left.iter().flatten()) {
+            if left.start < left.end {
+                let (block, row) = part.values(left.start)?;
+                let place = block.place(row);
+                least = Some(least.map_or(place, |least: (u64, u64)| least.min(place)));
+            }
+        }
+        Ok(least)
+    }
+
+    /// Decides what becomes of the document at `place`.
+    fn decide(
+        &mut self,
+        parts: &Parts<'_, '_>,
+        place: (u64, u64),
+        is_oldest: bool,
+        ordinals: &mut [[Vec<u32>; 2]],
+        kept: &mut Vec<(Sign, String, Values)>,
+    ) -> Result<()> {
+        // Within a segment the removal comes first.
+        let order = [Sign::Removes, Sign::Adds];
+        let mut events = Vec::new();
+        for (at, (parts, left)) in parts.iter().zip(&mut self.left).enumerate() {
+            for sign in order {
+                let (part, left) = (&parts[sign as usize], &mut left[sign as usize]);
+                if left.start == left.end {
+                    continue;
+                }
+                let (block, row) = part.values(left.start)?;
+                if block.place(row) == place {
+                    events.push((at, sign, block.get(row)));
+                    left.start += 1;
+                }
+            }
+        }
+        let last = events.len().saturating_sub(1);
+        for (event, (at, sign, values)) in events.into_iter().enumerate() {
+            let stays = match sign {
+                Sign::Removes => event == 0 && !is_oldest,
+                Sign::Adds => event == last,
+            };
+            let counter = &mut self.kept[sign as usize];
+            ordinals[at][sign as usize].push(if stays { *counter } else { DROPPED });
+            if stays {
+                *counter += 1;
+                kept.push((sign, self.workspace.clone(), values));
+            }
+        }
+        Ok(())
+    }
+}

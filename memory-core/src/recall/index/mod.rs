@@ -1,0 +1,60 @@
+//! The index by which recall finds without reading everything: the same documents, in the same order,
+//! with the same scores, bit for bit, as a [`Ranker`](super::Ranker) over all of them.
+//!
+//! Pure code over a small ordered map ([`Blobs`]) that an engine keeps in a table of its own, one for
+//! each kind of record. It is a log-structured merge tree of *segments*:
+//!
+//! - [`append`] adds a segment: documents in analysed form, and those of older segments that are removed.
+//!   A revised document is removed and added. A small segment is one blob.
+//! - A commit appends what it removes, since that must be found no more. What is new may wait: up to which
+//!   record the index goes is its [`Coverage`], and a search takes the records after that as one more
+//!   segment, in [`Memory`].
+//! - A [`Keeper`] merges adjacent segments, in small steps, each in a transaction of its own. Segments
+//!   never change, so commits go on meanwhile, and whoever reads one state of the map sees whole
+//!   segments. A removal goes when it meets what it removes.
+//! - [`search`] adds up the statistics of all segments (those of removed documents taken away), then
+//!   looks for the best documents in each, passing over blocks of postings that cannot have any.
+//!
+//! So answers are exact at every moment: a removed document is found no more from its commit on.
+//!
+//! Within a segment documents are sorted by workspace and place, so that a workspace is one stretch of
+//! every list, whose statistics are known by its ends; a turn's neighbours are beside it.
+
+mod blobs;
+mod bytes;
+mod cache;
+mod changes;
+mod check;
+mod column;
+mod context;
+mod coverage;
+mod cursor;
+mod document;
+mod formula;
+mod keeper;
+mod memory;
+mod merge;
+mod packed;
+mod page;
+mod part;
+mod part_writer;
+mod postings;
+mod root;
+mod search;
+mod segment;
+mod table;
+mod top;
+mod values;
+
+pub use blobs::{Blobs, BlobsMut, MAX_KEY_BYTES, Visit};
+pub use cache::Cache;
+pub use changes::Changes;
+pub use check::{Listed, documents};
+pub use coverage::{Coverage, clear};
+pub use document::Analysed;
+pub use keeper::{Keeper, append};
+pub use memory::Memory;
+pub use search::{Eligible, Question, search};
+
+#[cfg(test)]
+mod tests;

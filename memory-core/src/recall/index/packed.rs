@@ -1,0 +1,94 @@
+//! Runs of whole numbers, each in the same number of bits, so that any of them is read without reading
+//! the others.
+
+/// How many bits `number` needs.
+pub(super) fn bits(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
+
+/// Appends `numbers`, each of which `width` bits are enough for.
+pub(super) fn put_packed(to: &mut Vec<u8>, width: u32, numbers: impl Iterator<Item = u64>) {
+    let (mut held, mut filled) = (0_u128, 0);
+    for number in numbers {
+        held |= u128::from(number) << filled;
+        filled += width;
+        while filled >= 8 {
+            to.push(held.to_le_bytes()[0]);
+            held >>= 8;
+            filled -= 8;
+        }
+    }
+    if filled > 0 {
+        to.push(held.to_le_bytes()[0]);
+    }
+}
+
+/// Where a run of numbers is in a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packed {
+    start: usize,
+    width: u32,
+}
+
+impl Packed {
+    /// `count` numbers of `width` bits from `start` on in `page`, and where they end; none if the page
+    /// is too short.
+    pub(super) fn new(
+        page: &[u8],
+        start: usize,
+        width: u32,
+        count: usize,
+    ) -> Option<(Self, usize)> {
+        let bytes = count.checked_mul(width as usize)?.div_ceil(8);
+        let end = start.checked_add(bytes)?;
+        (width <= u64::BITS && end <= page.len()).then_some((Self { start, width }, end))
+    }
+
+    /// The number at `at`, which there is.
+    #[inline]
+    pub(super) fn get(self, page: &[u8], at: usize) -> u64 {
+        let bit = at * self.width as usize;
+        let (byte, shift) = (self.start + bit / 8, bit % 8);
+        let rest = page.get(byte..).unwrap_or_default();
+        let (low, next) = if let Some((low, after)) = rest.split_first_chunk::<8>() {
+            (*low, after.first().copied().unwrap_or_default())
+        } else {
+            let mut low = [0; 8];
+            low[..rest.len()].copy_from_slice(rest);
+            (low, 0)
+        };
+        let mut number = u64::from_le_bytes(low) >> shift;
+        if self.width as usize + shift > 64 {
+            number |= u64::from(next) << (64 - shift);
+        }
+        if self.width < u64::BITS { number & ((1 << self.width) - 1) } else { number }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(
+            before in 0..9_usize,
+            width in 0..=64_u32,
+            numbers in prop::collection::vec(any::<u64>(), 0..200),
+        ) {
+            let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+            let mut page = vec![0xff; before];
+            put_packed(&mut page, width, numbers.iter().map(|number| number & mask));
+            let end = page.len();
+            page.push(0xff);
+            let (packed, found_end) = Packed::new(&page, before, width, numbers.len()).unwrap();
+            prop_assert_eq!(found_end, end);
+            for (at, number) in numbers.iter().enumerate() {
+                prop_assert_eq!(packed.get(&page, at), number & mask);
+                prop_assert_eq!(packed.get(&page[..end], at), number & mask);
+            }
+        }
+    }
+}

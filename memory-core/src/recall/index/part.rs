@@ -1,0 +1,221 @@
+use std::{
+    cell::OnceCell,
+    ops::{Range, RangeInclusive},
+    sync::Arc,
+};
+
+use super::{
+    bytes::{Input, put_number},
+    page::{Kind, PageId},
+    postings::{Chunk, Term},
+    segment::{Segment, Sign, Totals},
+    table::Table,
+    values::{BLOCK, ValuesBlock},
+};
+use crate::Result;
+
+/// The documents of a workspace in a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub(super) ordinals: Range<u32>,
+    pub(super) length: u64,
+    /// Whether no document is newer than one before it.
+    pub(super) newest_first: bool,
+}
+
+impl Stretch {
+    pub(super) const NONE: Self = Self { ordinals: 0..0, length: 0, newest_first: true };
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Range { start, end } = self.ordinals;
+        let mut bytes = Vec::new();
+        put_number(&mut bytes, u64::from(start));
+        put_number(&mut bytes, u64::from(end - start) << 1 | u64::from(self.newest_first));
+        put_number(&mut bytes, self.length);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let mut input = Input(bytes);
+        let first = input.small()?;
+        let count = input.number()?;
+        let end = first.checked_add(u32::try_from(count >> 1).ok()?)?;
+        let length = input.number()?;
+        Some(Self { ordinals: first..end, length, newest_first: count & 1 == 1 })
+    }
+}
+
+/// A page of a table, and a row of it.
+pub(super) type Row = (Arc<Table>, usize);
+
+/// One part of a segment being read.
+pub(super) struct Part<'s, 'b> {
+    pub(super) segment: &'s Segment<'b>,
+    pub(super) sign: Sign,
+    /// By number.
+    values: Vec<OnceCell<Arc<ValuesBlock>>>,
+}
+
+impl<'s, 'b> Part<'s, 'b> {
+    pub(super) fn new(segment: &'s Segment<'b>, sign: Sign) -> Self {
+        let blocks = segment.root.totals(sign).documents.div_ceil(BLOCK);
+        Self { segment, sign, values: vec![OnceCell::new(); blocks as usize] }
+    }
+
+    pub(super) fn totals(&self) -> &Totals {
+        self.segment.root.totals(self.sign)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.totals().documents == 0
+    }
+
+    /// All of the part's documents.
+    pub(super) fn everything(&self) -> Stretch {
+        let Totals { documents, length, newest_first, .. } = *self.totals();
+        Stretch { ordinals: 0..documents, length, newest_first }
+    }
+
+    /// The page `number` of a table; none beyond the last.
+    pub(super) fn table(&self, kind: Kind, number: u32) -> Result<Option<Arc<Table>>> {
+        self.segment.page(self.sign, PageId::new(self.sign, kind, number))
+    }
+
+    /// The page of a table that `key` would be in.
+    fn page_of(&self, kind: Kind, key: &[u8]) -> Result<Option<Arc<Table>>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let Some(fence) = self.table(Kind::Fence, kind as u32)? else { return Ok(None) };
+        let Some(number) = fence.partition(|first| first <= key).checked_sub(1) else {
+            return Ok(None);
+        };
+        let number = u32::try_from(number).map_err(|_| self.segment.damaged())?;
+        self.table(kind, number)?.map_or_else(|| Err(self.segment.damaged()), |page| Ok(Some(page)))
+    }
+
+    /// Where `key` is in a table.
+    fn find(&self, kind: Kind, key: &[u8]) -> Result<Option<Row>> {
+        let Some(page) = self.page_of(kind, key)? else { return Ok(None) };
+        Ok(page.find(key).map(|row| (page, row)))
+    }
+
+    /// The documents of `workspace`.
+    pub(super) fn workspace(&self, workspace: &str) -> Result<Option<Stretch>> {
+        self.find(Kind::Workspaces, workspace.as_bytes())?.map(|row| self.stretch(&row)).transpose()
+    }
+
+    /// The documents of the workspace in a row.
+    pub(super) fn stretch(&self, (page, row): &Row) -> Result<Stretch> {
+        let stretch = Stretch::read(page.value(*row)).filter(|stretch| {
+            stretch.ordinals.end <= self.totals().documents && !stretch.ordinals.is_empty()
+        });
+        stretch.ok_or_else(|| self.segment.damaged())
+    }
+
+    /// The block that has the values of a document, and the document's row.
+    #[inline]
+    pub(super) fn values(&self, ordinal: u32) -> Result<(&ValuesBlock, usize)> {
+        let (number, row) = (ordinal / BLOCK, (ordinal % BLOCK) as usize);
+        let place = self.values.get(number as usize).ok_or_else(|| self.segment.damaged())?;
+        let block = match place.get() {
+            Some(block) => block,
+            None => self.read_values(number, place)?,
+        };
+        if row < block.rows() { Ok((block, row)) } else { Err(self.segment.damaged()) }
+    }
+
+    fn read_values<'p>(
+        &self,
+        number: u32,
+        place: &'p OnceCell<Arc<ValuesBlock>>,
+    ) -> Result<&'p ValuesBlock> {
+        let id = PageId::new(self.sign, Kind::Values, number);
+        let block = self.segment.page::<ValuesBlock>(self.sign, id)?;
+        let block = block.ok_or_else(|| self.segment.damaged())?;
+        Ok(place.get_or_init(|| block))
+    }
+
+    /// What the directory has under `key`.
+    pub(super) fn directory(&self, key: u64) -> Result<Option<Range<u32>>> {
+        let Some((page, row)) = self.find(Kind::Directory, &key.to_be_bytes())? else {
+            return Ok(None);
+        };
+        let mut input = Input(page.value(row));
+        let mut read = || {
+            let first = input.small()?;
+            Some(first..first.checked_add(input.small()?)?)
+        };
+        read().map(Some).ok_or_else(|| self.segment.damaged())
+    }
+
+    /// The least and the greatest key of the directory.
+    pub(super) fn directory_range(&self) -> Result<Option<RangeInclusive<u64>>> {
+        let Some(fence) = self.table(Kind::Fence, Kind::Directory as u32)? else { return Ok(None) };
+        let number = u32::try_from(fence.len()).ok().and_then(|pages| pages.checked_sub(1));
+        let page = number.map_or(Ok(None), |number| self.table(Kind::Directory, number))?;
+        let read = || {
+            let page = page.as_ref()?;
+            let session = |key: &[u8]| Some(u64::from_be_bytes(key.try_into().ok()?));
+            Some(session(fence.key(0))?..=session(page.key(page.len().checked_sub(1)?))?)
+        };
+        read().map(Some).ok_or_else(|| self.segment.damaged())
+    }
+
+    /// Where the postings of `term` are.
+    pub(super) fn term(&self, term: &[u8]) -> Result<Option<Arc<Term>>> {
+        self.find(Kind::Dictionary, term)?.map(|row| self.term_in(&row)).transpose()
+    }
+
+    /// Where the postings of the term in a row are.
+    pub(super) fn term_in(&self, (page, row): &Row) -> Result<Arc<Term>> {
+        let term = page.read(*row, |value| Term::read(value, self.totals()).map(Arc::new));
+        term.ok_or_else(|| self.segment.damaged())
+    }
+
+    /// The chunk at a place among a term's, the first of which is page `first`.
+    pub(super) fn chunk(&self, first: u32, at: usize) -> Result<Arc<Chunk>> {
+        let number = u32::try_from(at).ok().and_then(|at| first.checked_add(at));
+        let number = number.ok_or_else(|| self.segment.damaged())?;
+        let chunk = self.segment.page(self.sign, PageId::new(self.sign, Kind::Chunk, number))?;
+        chunk.ok_or_else(|| self.segment.damaged())
+    }
+}
+
+/// A walk through all rows of a table.
+pub(super) struct Walk {
+    kind: Kind,
+    next: u32,
+    row: Option<Row>,
+}
+
+impl Walk {
+    /// A walk before the first row.
+    pub(super) fn new(kind: Kind) -> Self {
+        Self { kind, next: 0, row: None }
+    }
+
+    /// Goes on to the next row; none after the last.
+    pub(super) fn advance(&mut self, part: &Part<'_, '_>) -> Result<Option<&Row>> {
+        if let Some((page, row)) = &mut self.row
+            && *row + 1 < page.len()
+        {
+            *row += 1;
+        } else {
+            let page = part.table(self.kind, self.next)?.filter(|page| page.len() > 0);
+            self.row = page.map(|page| (page, 0));
+            self.next += 1;
+        }
+        Ok(self.row.as_ref())
+    }
+
+    /// The row that the walk is at.
+    pub(super) fn row(&self) -> Option<&Row> {
+        self.row.as_ref()
+    }
+
+    /// Its key.
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        self.row.as_ref().map(|(page, row)| page.key(*row))
+    }
+}

@@ -1,0 +1,154 @@
+use std::mem;
+
+use super::{
+    blobs::BlobsMut,
+    bytes::put_number,
+    page::{Kind, PageId},
+    part::Stretch,
+    postings::{Posting, Term},
+    segment::{Pages, Sign, Totals},
+    table::TableWriter,
+    values::{BLOCK, Values, ValuesBlock},
+};
+use crate::Result;
+
+/// Writes a part of a segment: all documents in the order of their places, then all terms bytewise.
+pub(super) struct PartWriter {
+    sign: Sign,
+    /// Whether the directory is of sessions; else of the documents themselves.
+    by_session: bool,
+    totals: Totals,
+    /// Those of the block that is not full yet.
+    values: Vec<Values>,
+    /// Length, creation time and openness of each document.
+    measures: Vec<(u64, i64, bool)>,
+    workspace: Option<(String, Stretch)>,
+    workspaces: TableWriter,
+    /// Key, first ordinal and number of documents.
+    directory: Vec<(u64, u32, u32)>,
+    dictionary: TableWriter,
+    chunks: u32,
+}
+
+impl PartWriter {
+    pub(super) fn new(sign: Sign, has_sessions: bool) -> Self {
+        Self {
+            sign,
+            by_session: has_sessions && sign == Sign::Adds,
+            totals: Totals {
+                min_length: u64::MAX,
+                newest: i64::MIN,
+                newest_first: true,
+                ..Totals::default()
+            },
+            values: Vec::new(),
+            measures: Vec::new(),
+            workspace: None,
+            workspaces: TableWriter::new(sign, Kind::Workspaces),
+            directory: Vec::new(),
+            dictionary: TableWriter::new(sign, Kind::Dictionary),
+            chunks: 0,
+        }
+    }
+
+    /// Adds the next document; its ordinal is the number of those before.
+    pub(super) fn document(
+        &mut self,
+        pages: &mut Pages,
+        blobs: &mut dyn BlobsMut,
+        workspace: &str,
+        values: Values,
+    ) -> Result<()> {
+        let ordinal = self.totals.documents;
+        let is_newer = |last: &(u64, i64, bool)| last.1 < values.created_at;
+        let is_newer = self.measures.last().is_some_and(is_newer);
+        if self.workspace.as_ref().is_none_or(|(current, _)| current != workspace) {
+            self.end_workspace(pages, blobs)?;
+            let stretch = Stretch { ordinals: ordinal..ordinal, ..Stretch::NONE };
+            self.workspace = Some((workspace.to_owned(), stretch));
+        } else if let Some((_, stretch)) = &mut self.workspace {
+            stretch.newest_first &= !is_newer;
+        }
+        if let Some((_, stretch)) = &mut self.workspace {
+            stretch.ordinals.end += 1;
+            stretch.length += values.length;
+        }
+        self.totals.newest_first &= !is_newer;
+        let key = if self.by_session { values.place.0 } else { values.number };
+        match self.directory.last_mut() {
+            Some((last, _, count)) if self.by_session && *last == key => *count += 1,
+            _ if self.by_session || self.sign == Sign::Removes => {
+                self.directory.push((key, ordinal, 1));
+            }
+            _ => {}
+        }
+        self.totals.documents += 1;
+        self.totals.length += values.length;
+        self.totals.min_length = self.totals.min_length.min(values.length);
+        self.totals.newest = self.totals.newest.max(values.created_at);
+        self.measures.push((values.length, values.created_at, values.open));
+        self.values.push(values);
+        if self.values.len() == BLOCK as usize { self.end_values(pages, blobs) } else { Ok(()) }
+    }
+
+    fn end_workspace(&mut self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<()> {
+        let Some((name, stretch)) = self.workspace.take() else { return Ok(()) };
+        self.workspaces.put(pages, blobs, name.as_bytes(), &stretch.encode())
+    }
+
+    fn end_values(&mut self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<()> {
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        let number = (self.totals.documents - 1) / BLOCK;
+        let page = ValuesBlock::encode(&self.values);
+        self.values.clear();
+        pages.put(blobs, PageId::new(self.sign, Kind::Values, number), page)
+    }
+
+    /// To be called after the last document and before the first term.
+    pub(super) fn end_documents(
+        &mut self,
+        pages: &mut Pages,
+        blobs: &mut dyn BlobsMut,
+    ) -> Result<()> {
+        self.end_workspace(pages, blobs)?;
+        self.end_values(pages, blobs)?;
+        let mut directory = mem::take(&mut self.directory);
+        directory.sort_unstable();
+        let mut table = TableWriter::new(self.sign, Kind::Directory);
+        for (key, ordinal, count) in directory {
+            let mut value = Vec::new();
+            put_number(&mut value, u64::from(ordinal));
+            put_number(&mut value, u64::from(count));
+            table.put(pages, blobs, &key.to_be_bytes(), &value)?;
+        }
+        table.end(pages, blobs)
+    }
+
+    /// Adds the next term with its postings, at least one, in order.
+    pub(super) fn term(
+        &mut self,
+        pages: &mut Pages,
+        blobs: &mut dyn BlobsMut,
+        term: &[u8],
+        postings: &[Posting],
+    ) -> Result<()> {
+        let (sign, measures, chunks) = (self.sign, &self.measures, &mut self.chunks);
+        let measure = |ordinal: u32| measures[ordinal as usize];
+        let value = Term::encode(postings, self.totals.newest, &measure, |chunk| {
+            let number = *chunks;
+            *chunks += 1;
+            pages.put(blobs, PageId::new(sign, Kind::Chunk, number), chunk)?;
+            Ok(number)
+        })?;
+        self.dictionary.put(pages, blobs, term, &value)
+    }
+
+    /// To be called after the last term.
+    pub(super) fn end(self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<Totals> {
+        self.workspaces.end(pages, blobs)?;
+        self.dictionary.end(pages, blobs)?;
+        Ok(self.totals)
+    }
+}

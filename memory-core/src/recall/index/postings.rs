@@ -1,0 +1,320 @@
+//! Which documents a term is in.
+//!
+//! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of up to
+//! [`CHUNK_BLOCKS`]. Each block and each chunk has a [`Bound`], by which a search passes over it
+//! unread. Within a block all take the same number of bits, so that any of them is read without
+//! the others. A term of one block has it in the dictionary.
+
+use std::sync::Arc;
+
+use super::{
+    bytes::{Input, put_bytes, put_number},
+    packed::{Packed, bits, put_packed},
+    page::Page,
+    segment::Totals,
+};
+
+/// Few, so that a block's bound says much.
+pub(super) const BLOCK_POSTINGS: usize = 128;
+
+/// So that a chunk is about as large as a page of a storage engine.
+pub(super) const CHUNK_BLOCKS: usize = 16;
+
+/// A term in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Posting {
+    /// Of the document in its part of the segment.
+    pub(super) ordinal: u32,
+    /// How often, at least once.
+    pub(super) count: u32,
+    /// Whether it names the speaker.
+    pub(super) label: bool,
+}
+
+/// What no posting of a stretch exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bound {
+    /// The last ordinal.
+    pub(super) last: u32,
+    pub(super) postings: u32,
+    /// How many of them name the speaker.
+    pub(super) labels: u32,
+    pub(super) max_count: u32,
+    pub(super) min_length: u64,
+    pub(super) newest: i64,
+    /// Whether a document is open.
+    pub(super) open: bool,
+}
+
+/// What a bound is made from: a document's length, creation time and openness.
+pub(super) type Measure<'m> = dyn Fn(u32) -> (u64, i64, bool) + 'm;
+
+impl Bound {
+    fn of(postings: &[Posting], measure: &Measure<'_>) -> Self {
+        let mut bound = Self {
+            last: 0,
+            postings: 0,
+            labels: 0,
+            max_count: 0,
+            min_length: u64::MAX,
+            newest: i64::MIN,
+            open: false,
+        };
+        for posting in postings {
+            let (length, created_at, open) = measure(posting.ordinal);
+            bound.widen(&Self {
+                last: posting.ordinal,
+                postings: 1,
+                labels: u32::from(posting.label),
+                max_count: posting.count,
+                min_length: length,
+                newest: created_at,
+                open,
+            });
+        }
+        bound
+    }
+
+    /// Takes in the stretch that follows.
+    fn widen(&mut self, next: &Self) {
+        self.last = next.last;
+        self.postings += next.postings;
+        self.labels += next.labels;
+        self.max_count = self.max_count.max(next.max_count);
+        self.min_length = self.min_length.min(next.min_length);
+        self.newest = self.newest.max(next.newest);
+        self.open |= next.open;
+    }
+
+    /// `newest` is relative to that of all documents, and `last` to the stretch before.
+    fn put(&self, to: &mut Vec<u8>, base: u32, newest: i64) {
+        put_number(to, u64::from(self.last - base));
+        put_number(to, u64::from(self.postings));
+        put_number(to, u64::from(self.max_count) << 1 | u64::from(self.open));
+        put_number(to, u64::from(self.labels));
+        put_number(to, self.min_length);
+        put_number(to, newest.abs_diff(self.newest));
+    }
+
+    fn read(input: &mut Input<'_>, base: u32, newest: i64) -> Option<Self> {
+        let last = base.checked_add(input.small()?)?;
+        let postings = input.small()?;
+        let count_and_open = input.number()?;
+        Some(Self {
+            last,
+            postings,
+            labels: input.small()?,
+            max_count: u32::try_from(count_and_open >> 1).ok()?,
+            min_length: input.number()?,
+            newest: newest.checked_sub_unsigned(input.number()?)?,
+            open: count_and_open & 1 != 0,
+        })
+    }
+}
+
+/// Up to [`BLOCK_POSTINGS`] postings: distances of ordinals from the least there could be, then what
+/// is known of each beside.
+pub(super) struct Block {
+    pub(super) bound: Bound,
+    base: u32,
+    ordinals: Packed,
+    rest: Packed,
+}
+
+impl Block {
+    /// The bits of an ordinal's distance, and of a posting's rest.
+    fn widths(bound: &Bound, base: u32) -> (u32, u32) {
+        let labels = u32::from(bound.labels > 0);
+        let rest = bits(u64::from(bound.max_count.saturating_sub(1))) + labels;
+        (bits(u64::from(bound.last.saturating_sub(base))), rest)
+    }
+
+    fn put(to: &mut Vec<u8>, postings: &[Posting], bound: &Bound, base: u32) {
+        let (ordinals, rest) = Self::widths(bound, base);
+        put_packed(to, ordinals, postings.iter().map(|p| u64::from(p.ordinal - base)));
+        let labels = u32::from(bound.labels > 0);
+        let of = |p: &Posting| u64::from(p.count - 1) << labels | u64::from(p.label);
+        put_packed(to, rest, postings.iter().map(of));
+    }
+
+    /// The block at `start` in `page`, and where it ends.
+    fn read(page: &[u8], start: usize, bound: Bound, base: u32) -> Option<(Self, usize)> {
+        let (width, rest) = Self::widths(&bound, base);
+        let count = bound.postings as usize;
+        if count == 0 || count > BLOCK_POSTINGS || bound.max_count == 0 || width > 32 || rest > 33 {
+            return None;
+        }
+        let (ordinals, end) = Packed::new(page, start, width, count)?;
+        let (rest, end) = Packed::new(page, end, rest, count)?;
+        Some((Self { bound, base, ordinals, rest }, end))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bound.postings as usize
+    }
+}
+
+/// Where the postings of a term are.
+#[derive(Debug)]
+pub(super) struct Term {
+    pub(super) postings: u32,
+    pub(super) labels: u32,
+    /// Of its chunks.
+    pub(super) bounds: Vec<Bound>,
+    pub(super) chunks: Chunks,
+}
+
+pub(super) enum Chunks {
+    /// The only one.
+    Here(Arc<Chunk>),
+    /// Pages of consecutive numbers, the first of which this is.
+    From(u32),
+}
+
+impl std::fmt::Debug for Chunks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Here(_) => f.write_str("Here"),
+            Self::From(first) => write!(f, "From({first})"),
+        }
+    }
+}
+
+impl Term {
+    /// What the dictionary keeps of a term with these `postings`, at least one. Chunks are handed to
+    /// `put_chunk`, which numbers them.
+    pub(super) fn encode<E>(
+        postings: &[Posting],
+        newest: i64,
+        measure: &Measure<'_>,
+        mut put_chunk: impl FnMut(Vec<u8>) -> Result<u32, E>,
+    ) -> Result<Vec<u8>, E> {
+        let mut to = Vec::new();
+        let labels = postings.iter().filter(|posting| posting.label).count();
+        put_number(&mut to, postings.len() as u64);
+        put_number(&mut to, labels as u64);
+        if postings.len() <= BLOCK_POSTINGS {
+            let bound = Bound::of(postings, measure);
+            put_number(&mut to, u64::from(bound.last));
+            put_number(&mut to, u64::from(bound.max_count));
+            Block::put(&mut to, postings, &bound, 0);
+            return Ok(to);
+        }
+        let (mut bounds, mut first, mut base) = (Vec::new(), None, 0);
+        for chunk in postings.chunks(BLOCK_POSTINGS * CHUNK_BLOCKS) {
+            let (bytes, bound) = Chunk::encode(chunk, base, newest, measure);
+            let number = put_chunk(bytes)?;
+            first.get_or_insert(number);
+            bound.put(&mut bounds, base, newest);
+            base = bound.last + 1;
+        }
+        put_number(&mut to, u64::from(first.unwrap_or_default()));
+        to.extend_from_slice(&bounds);
+        Ok(to)
+    }
+
+    pub(super) fn read(value: &[u8], totals: &Totals) -> Option<Self> {
+        let mut input = Input(value);
+        let (postings, labels) = (input.small()?, input.small()?);
+        if postings as usize <= BLOCK_POSTINGS {
+            let (last, max_count) = (input.small()?, input.small()?);
+            let Totals { min_length, newest, .. } = *totals;
+            let bound = Bound { last, postings, labels, max_count, min_length, newest, open: true };
+            let page = input.0.to_vec();
+            let (block, end) = Block::read(&page, 0, bound, 0)?;
+            let chunk = Chunk { blocks: vec![block], page };
+            let is_whole = end == chunk.page.len();
+            return is_whole.then(|| Self {
+                postings,
+                labels,
+                bounds: vec![bound],
+                chunks: Chunks::Here(Arc::new(chunk)),
+            });
+        }
+        let first = input.small()?;
+        let (mut bounds, mut base) = (Vec::new(), 0);
+        while !input.is_empty() {
+            let bound = Bound::read(&mut input, base, totals.newest)?;
+            base = bound.last.checked_add(1)?;
+            bounds.push(bound);
+        }
+        Some(Self { postings, labels, bounds, chunks: Chunks::From(first) })
+    }
+}
+
+/// A chunk's blocks.
+pub(super) struct Chunk {
+    page: Vec<u8>,
+    pub(super) blocks: Vec<Block>,
+}
+
+impl Chunk {
+    /// `base` is the least ordinal that it could have.
+    fn encode(
+        postings: &[Posting],
+        mut base: u32,
+        newest: i64,
+        measure: &Measure<'_>,
+    ) -> (Vec<u8>, Bound) {
+        let (mut heads, mut data) = (Vec::new(), Vec::new());
+        let mut whole: Option<Bound> = None;
+        put_number(&mut heads, u64::from(base));
+        for block in postings.chunks(BLOCK_POSTINGS) {
+            let bound = Bound::of(block, measure);
+            Block::put(&mut data, block, &bound, base);
+            bound.put(&mut heads, base, newest);
+            base = bound.last + 1;
+            match &mut whole {
+                Some(whole) => whole.widen(&bound),
+                None => whole = Some(bound),
+            }
+        }
+        let mut bytes = Vec::with_capacity(heads.len() + data.len() + 2);
+        put_bytes(&mut bytes, &heads);
+        bytes.extend_from_slice(&data);
+        (bytes, whole.unwrap_or_else(|| Bound::of(&[], measure)))
+    }
+
+    /// The ordinal of a posting of a block.
+    #[inline]
+    pub(super) fn ordinal(&self, block: &Block, at: usize) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 32 bits")]
+        let distance = block.ordinals.get(&self.page, at) as u32;
+        block.base.wrapping_add(distance)
+    }
+
+    /// A posting of a block.
+    #[inline]
+    pub(super) fn posting(&self, block: &Block, at: usize) -> Posting {
+        let rest = block.rest.get(&self.page, at);
+        let labels = u32::from(block.bound.labels > 0);
+        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 33 bits")]
+        let count = (rest >> labels) as u32;
+        Posting {
+            ordinal: self.ordinal(block, at),
+            count: count.saturating_add(1),
+            label: labels == 1 && rest & 1 == 1,
+        }
+    }
+}
+
+impl Page for Chunk {
+    fn decode(page: Vec<u8>, totals: &Totals) -> Option<Self> {
+        let mut input = Input(&page);
+        let mut heads = Input(input.bytes()?);
+        let mut start = page.len() - input.0.len();
+        let mut base = heads.small()?;
+        let mut blocks = Vec::with_capacity(CHUNK_BLOCKS);
+        while !heads.is_empty() {
+            let bound = Bound::read(&mut heads, base, totals.newest)?;
+            let (block, end) = Block::read(&page, start, bound, base)?;
+            blocks.push(block);
+            (base, start) = (bound.last.checked_add(1)?, end);
+        }
+        (start == page.len()).then_some(Self { page, blocks })
+    }
+
+    fn bytes(&self) -> usize {
+        self.page.len() + self.blocks.len() * size_of::<Block>()
+    }
+}

@@ -1,0 +1,253 @@
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    blobs::Blobs,
+    cache::Cache,
+    context, cursor,
+    document::{term_key, token_key},
+    formula::Formula,
+    part::{Part, Stretch},
+    postings::Term,
+    root::Root,
+    segment::{Segment, Sign},
+    top::{Judge, Spot, Top, collect},
+    values::ValuesBlock,
+};
+use crate::{
+    RecordKind, Result,
+    recall::{
+        Analyzer, Ranked, Scorer, overlap_tokens,
+        ranked::{Entry, first_k},
+        statistics::{Statistics, Weights},
+    },
+};
+
+/// What is asked of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'q> {
+    /// Any text.
+    pub text: &'q str,
+    /// How documents are scored. [`Scorer::Overlap`] is for episodes.
+    pub scorer: Scorer,
+    /// At most so many are found.
+    pub k: usize,
+    /// The one workspace that is searched, or all.
+    pub workspace: Option<&'q str>,
+    /// Only documents created at this instant or later, in microseconds since the epoch.
+    pub since: Option<i64>,
+    /// Only documents created before this instant.
+    pub until: Option<i64>,
+    /// Only open ones, or only closed ones.
+    pub open: Option<bool>,
+    /// Only turns of this role.
+    pub role: Option<&'q str>,
+    /// Only turns of the session of this number.
+    pub session: Option<u64>,
+}
+
+/// What else a document must fulfil, by the number of its record.
+pub type Eligible<'e> = dyn FnMut(u64) -> Result<bool> + 'e;
+
+/// The numbers of the records that answer `question` best, and their scores: those that
+/// [`Ranker`](crate::recall::Ranker) finds. What is read of `blobs` is kept in `cache`; `newest` is an
+/// index of records that are not there yet; `eligible` decides what no field of the question does.
+pub fn search(
+    blobs: &dyn Blobs,
+    cache: &Cache,
+    newest: &dyn Blobs,
+    kind: RecordKind,
+    question: &Question<'_>,
+    analyzer: &Analyzer,
+    eligible: &mut Eligible<'_>,
+) -> Result<Vec<Ranked<u64>>> {
+    let terms: Vec<Vec<u8>> = match question.scorer {
+        Scorer::Overlap => overlap_tokens(question.text).iter().map(|t| token_key(t)).collect(),
+        Scorer::Bm25 | Scorer::Context => {
+            analyzer.query_terms(question.text).iter().map(|t| term_key(t)).collect()
+        }
+    };
+    if question.k == 0 || terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut segments = Vec::new();
+    for (blobs, cache) in [(blobs, Some(cache)), (newest, None)] {
+        let roots = Root::all_by(blobs, cache)?;
+        segments.extend(roots.into_iter().map(|root| Segment::new(blobs, root, cache)));
+    }
+    let parts: Vec<[Part<'_, '_>; 2]> =
+        segments.iter().map(|segment| Sign::BOTH.map(|sign| Part::new(segment, sign))).collect();
+    let searched = Searched::new(&parts, &terms, question.workspace)?;
+    let mut filter = Filter { present: Present(&searched), question, eligible };
+    let formula = match question.scorer {
+        Scorer::Overlap => Formula::Overlap,
+        Scorer::Context if kind == RecordKind::Turn => {
+            return context::search(&searched, searched.weights()?, question.k, filter);
+        }
+        // What has no session has no context.
+        Scorer::Bm25 | Scorer::Context => Formula::Bm25(searched.weights()?),
+    };
+    Ok(in_order(searched.best(&formula, question.k, &mut filter)?))
+}
+
+/// The numbers of the records that were found, in order.
+pub(super) fn in_order(found: Vec<Entry<Spot>>) -> Vec<Ranked<u64>> {
+    let number = |Entry { score, created_at, position, .. }| Entry {
+        key: position,
+        score,
+        created_at,
+        position,
+    };
+    first_k(found.into_iter().map(number).collect(), usize::MAX)
+}
+
+/// The documents of the searched workspaces.
+pub(super) struct Searched<'p, 's, 'b> {
+    pub(super) parts: &'p [[Part<'s, 'b>; 2]],
+    /// In byte order.
+    pub(super) terms: &'p [Vec<u8>],
+    /// What is searched: by segment and sign.
+    stretches: Vec<[Stretch; 2]>,
+    /// By segment, the terms that its added documents have, with their positions in `terms`.
+    found: Vec<Vec<(usize, Arc<Term>)>>,
+}
+
+impl<'p, 's, 'b> Searched<'p, 's, 'b> {
+    fn new(
+        parts: &'p [[Part<'s, 'b>; 2]],
+        terms: &'p [Vec<u8>],
+        workspace: Option<&str>,
+    ) -> Result<Self> {
+        let stretch = |part: &Part<'_, '_>| match workspace {
+            None => Ok(part.everything()),
+            Some(workspace) => Ok(part.workspace(workspace)?.unwrap_or(Stretch::NONE)),
+        };
+        let mut searched = Self { parts, terms, stretches: Vec::new(), found: Vec::new() };
+        for [adds, removes] in parts {
+            searched.stretches.push([stretch(adds)?, stretch(removes)?]);
+            let is_searched = !searched.ordinals(searched.found.len()).is_empty();
+            let found = if is_searched { find(adds, terms)? } else { Vec::new() };
+            searched.found.push(found);
+        }
+        Ok(searched)
+    }
+
+    /// The terms that the added documents of a segment have, with their positions in `terms`.
+    pub(super) fn found(&self, segment: usize) -> &[(usize, Arc<Term>)] {
+        &self.found[segment]
+    }
+
+    /// The searched documents of a segment.
+    pub(super) fn ordinals(&self, segment: usize) -> &Range<u32> {
+        &self.stretches[segment][Sign::Adds as usize].ordinals
+    }
+
+    pub(super) fn adds(&self, segment: usize) -> &'p Part<'s, 'b> {
+        &self.parts[segment][Sign::Adds as usize]
+    }
+
+    fn weights(&self) -> Result<Weights> {
+        let mut statistics = Statistics::new(self.terms.len());
+        let mut removed = Statistics::new(self.terms.len());
+        for (segment, ([adds, removes], stretches)) in
+            self.parts.iter().zip(&self.stretches).enumerate()
+        {
+            let [added_stretch, removed_stretch] = stretches;
+            tally(adds, added_stretch, self.found(segment), &mut statistics)?;
+            if !removed_stretch.ordinals.is_empty() {
+                tally(removes, removed_stretch, &find(removes, self.terms)?, &mut removed)?;
+            }
+        }
+        statistics.subtract(&removed);
+        Ok(statistics.weights())
+    }
+
+    /// The `k` best, in no particular order.
+    pub(super) fn best(
+        &self,
+        formula: &Formula,
+        k: usize,
+        judge: &mut dyn Judge,
+    ) -> Result<Vec<Entry<Spot>>> {
+        let mut top = Top::new(k);
+        // The newest first: among equals they win.
+        for segment in (0..self.parts.len()).rev() {
+            let stretch = &self.stretches[segment][Sign::Adds as usize];
+            if !stretch.ordinals.is_empty() {
+                let part = (segment, self.adds(segment));
+                collect(part, stretch, self.found(segment), formula, judge, &mut top)?;
+            }
+        }
+        Ok(top.into_entries())
+    }
+
+    /// Whether no newer segment removes the document `number` of `segment`.
+    pub(super) fn is_there(&self, segment: usize, number: u64) -> Result<bool> {
+        for [_, removes] in &self.parts[segment + 1..] {
+            if removes.directory(number)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Which of `terms` a part has, with their positions.
+fn find(part: &Part<'_, '_>, terms: &[Vec<u8>]) -> Result<Vec<(usize, Arc<Term>)>> {
+    let mut found = Vec::new();
+    for (at, term) in terms.iter().enumerate() {
+        found.extend(part.term(term)?.map(|term| (at, term)));
+    }
+    Ok(found)
+}
+
+/// Adds what is searched of a part to `statistics`.
+fn tally(
+    part: &Part<'_, '_>,
+    stretch: &Stretch,
+    found: &[(usize, Arc<Term>)],
+    statistics: &mut Statistics,
+) -> Result<()> {
+    let Range { start, end } = stretch.ordinals;
+    statistics.add_many(u64::from(end - start), stretch.length);
+    for (at, term) in found {
+        let (postings, labels) = cursor::count(part, term, &stretch.ordinals)?;
+        statistics.add_term(*at, postings, labels);
+    }
+    Ok(())
+}
+
+/// Passes every document that is there.
+pub(super) struct Present<'f>(pub(super) &'f Searched<'f, 'f, 'f>);
+
+impl Judge for Present<'_> {
+    fn passes(&self, _: &ValuesBlock, _: usize) -> bool {
+        true
+    }
+
+    fn is_eligible(&mut self, (segment, _): Spot, number: u64) -> Result<bool> {
+        self.0.is_there(segment, number)
+    }
+}
+
+/// Passes those of them that the question asks for.
+pub(super) struct Filter<'f, 'e> {
+    present: Present<'f>,
+    question: &'f Question<'f>,
+    eligible: &'f mut Eligible<'e>,
+}
+
+impl Judge for Filter<'_, '_> {
+    fn passes(&self, values: &ValuesBlock, row: usize) -> bool {
+        let question = self.question;
+        let created_at = values.created_at(row);
+        question.since.is_none_or(|since| created_at >= since)
+            && question.until.is_none_or(|until| created_at < until)
+            && question.open.is_none_or(|open| values.open(row) == open)
+            && question.role.is_none_or(|role| values.role(row) == role)
+            && question.session.is_none_or(|session| values.place(row).0 == session)
+    }
+
+    fn is_eligible(&mut self, spot: Spot, number: u64) -> Result<bool> {
+        Ok(self.present.is_eligible(spot, number)? && (self.eligible)(number)?)
+    }
+}

@@ -1,0 +1,307 @@
+//! The index against a plain scan.
+
+// The numbers here are small.
+#![allow(clippy::cast_possible_truncation)]
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use proptest::prelude::*;
+
+use super::{Analysed, Cache, Changes, Keeper, Memory, Question, append, search};
+use crate::{
+    RecordKind, Timestamp, Workspace,
+    recall::{Analyzer, Document, Ranked, Ranker, Scorer},
+};
+
+/// A record as the plain scan sees it.
+#[derive(Clone, Debug)]
+struct Record {
+    number: u64,
+    workspace: usize,
+    session: u64,
+    index: u64,
+    role: usize,
+    text: String,
+    created_at: i64,
+    open: bool,
+}
+
+const WORKSPACES: [&str; 3] = ["", "a", "a\u{0}b"];
+const ROLES: [&str; 2] = ["user", "assistant"];
+
+struct Store {
+    kind: RecordKind,
+    analyzer: Analyzer,
+    map: Memory,
+    cache: Cache,
+    keeper: RefCell<Keeper>,
+    records: BTreeMap<u64, Record>,
+    changes: Changes,
+    numbers: u64,
+    indexes: [u64; 6],
+}
+
+impl Store {
+    fn new(kind: RecordKind) -> Self {
+        Self {
+            kind,
+            analyzer: Analyzer::default(),
+            map: Memory::default(),
+            // So small that pages are thrown out.
+            cache: Cache::new(64 << 10),
+            keeper: RefCell::new(Keeper::new(kind)),
+            records: BTreeMap::new(),
+            changes: Changes::default(),
+            numbers: 0,
+            indexes: [0; 6],
+        }
+    }
+
+    fn analysed(&self, record: &Record) -> Analysed {
+        let text = [record.text.as_str()];
+        let document = Document {
+            text: &text,
+            created_at: record.created_at,
+            open: record.open,
+            session: None,
+            eligible: true,
+        };
+        let is_turn = self.kind == RecordKind::Turn;
+        let turn = is_turn.then(|| ((record.session, record.index), ROLES[record.role]));
+        let workspace = Workspace::from(WORKSPACES[record.workspace]);
+        Analysed::new(self.kind, record.number, &workspace, &document, turn, &self.analyzer)
+    }
+
+    fn add(&mut self, session: u64, text: String, created_at: i64, open: bool) {
+        self.numbers += 1;
+        let index = &mut self.indexes[session as usize];
+        let record = Record {
+            number: self.numbers,
+            workspace: (session % 3) as usize,
+            session,
+            index: *index,
+            role: (self.numbers % 2) as usize,
+            text,
+            created_at,
+            open,
+        };
+        *index += 1;
+        self.changes.add(self.analysed(&record));
+        self.records.insert(record.number, record);
+    }
+
+    fn remove(&mut self, at: usize) {
+        if let Some(number) = self.pick(at)
+            && let Some(record) = self.records.remove(&number)
+        {
+            self.changes.remove(self.analysed(&record));
+        }
+    }
+
+    fn revise(&mut self, at: usize, text: String) {
+        if self.kind == RecordKind::Episode
+            && let Some(number) = self.pick(at)
+        {
+            let old = self.records[&number].clone();
+            let new = Record { text, open: !old.open, ..old.clone() };
+            self.changes.remove(self.analysed(&old));
+            self.changes.add(self.analysed(&new));
+            self.records.insert(number, new);
+        }
+    }
+
+    fn pick(&self, at: usize) -> Option<u64> {
+        let count = self.records.len().max(1);
+        self.records.keys().nth(at % count).copied()
+    }
+
+    fn commit(&mut self) {
+        append(&mut self.map, self.kind, &mut self.changes).unwrap();
+    }
+
+    fn keep(&mut self, steps: usize, is_idle: bool) {
+        let now = Timestamp::from_micros(0).unwrap();
+        for _ in 0..steps {
+            if !self.keeper.get_mut().step(&mut self.map, now, is_idle).unwrap() {
+                break;
+            }
+        }
+    }
+
+    fn scan(&self, question: &Question<'_>, odd: bool) -> Vec<Ranked<u64>> {
+        let mut ranker = Ranker::new(question.text, question.scorer, question.k, &self.analyzer);
+        for record in self.records.values() {
+            if question.workspace.is_some_and(|w| w != WORKSPACES[record.workspace]) {
+                continue;
+            }
+            let eligible = question.since.is_none_or(|since| record.created_at >= since)
+                && question.until.is_none_or(|until| record.created_at < until)
+                && question.open.is_none_or(|open| record.open == open)
+                && question.role.is_none_or(|role| ROLES[record.role] == role)
+                && question.session.is_none_or(|session| record.session == session)
+                && (!odd || record.number % 2 == 1);
+            let session = record.session.to_string();
+            let is_turn = self.kind == RecordKind::Turn;
+            ranker.add(
+                record.number,
+                &Document {
+                    text: &[&record.text],
+                    created_at: record.created_at,
+                    open: record.open,
+                    session: is_turn.then_some((session.as_str(), record.index)),
+                    eligible,
+                },
+            );
+        }
+        ranker.finish()
+    }
+
+    fn check(&self, question: &Question<'_>, odd: bool) {
+        let mut eligible = |number: u64| Ok(!odd || number % 2 == 1);
+        let found = search(
+            &self.map,
+            &self.cache,
+            &Memory::default(),
+            self.kind,
+            question,
+            &self.analyzer,
+            &mut eligible,
+        )
+        .unwrap();
+        let expected = self.scan(question, odd);
+        let bits = |ranked: &[Ranked<u64>]| -> Vec<(u64, u64)> {
+            ranked.iter().map(|r| (r.key, r.score.to_bits())).collect()
+        };
+        assert_eq!(bits(&found), bits(&expected), "{question:?} odd: {odd}");
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Add { session: u64, text: String, created_at: i64, open: bool },
+    Many { session: u64, count: usize, seed: u64 },
+    Remove(usize),
+    RemoveMany(usize),
+    Revise(usize, String),
+    Commit,
+    Keep { steps: usize, is_idle: bool },
+    All,
+    Ask { text: String, k: usize, workspace: Option<usize>, filter: u8 },
+}
+
+const WORDS: [&str; 14] = [
+    "cache",
+    "worker",
+    "crash",
+    "deploy",
+    "Anna:",
+    "retry?",
+    "token",
+    "index",
+    "café",
+    "naïve",
+    "atomic_write",
+    "the",
+    "部署",
+    "gpt-4o",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&WORDS[..]), 0..7).prop_map(|words| words.join(" "))
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        8 => (0..6_u64, text(), 0..4_i64, any::<bool>())
+            .prop_map(|(session, text, created_at, open)| Act::Add { session, text, created_at, open }),
+        2 => (0..6_u64, 1..400_usize, any::<u64>())
+            .prop_map(|(session, count, seed)| Act::Many { session, count, seed }),
+        3 => any::<usize>().prop_map(Act::Remove),
+        1 => (0..200_usize).prop_map(Act::RemoveMany),
+        3 => (any::<usize>(), text()).prop_map(|(at, text)| Act::Revise(at, text)),
+        6 => Just(Act::Commit),
+        3 => (1..8_usize, any::<bool>()).prop_map(|(steps, is_idle)| Act::Keep { steps, is_idle }),
+        1 => Just(Act::All),
+        6 => (text(), prop_oneof![0..12_usize, Just(usize::MAX)], prop::option::of(0..3_usize), any::<u8>())
+            .prop_map(|(text, k, workspace, filter)| Act::Ask { text, k, workspace, filter }),
+    ]
+}
+
+fn run(kind: RecordKind, acts: Vec<Act>) {
+    let mut store = Store::new(kind);
+    for act in acts {
+        match act {
+            Act::Add { session, text, created_at, open } => {
+                store.add(session, text, created_at, open);
+            }
+            Act::Many { session, count, seed } => {
+                let mut seed = seed | 1;
+                for _ in 0..count {
+                    let mut words = Vec::new();
+                    for _ in 0..4 {
+                        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        words.push(WORDS[(seed >> 33) as usize % WORDS.len()]);
+                    }
+                    let created_at = (seed >> 40).cast_signed() % 50;
+                    store.add(session, words.join(" "), created_at, seed >> 63 == 1);
+                }
+            }
+            Act::Remove(at) => store.remove(at),
+            Act::RemoveMany(count) => (0..count).for_each(|at| store.remove(at)),
+            Act::Revise(at, text) => store.revise(at, text),
+            Act::Commit => store.commit(),
+            Act::Keep { steps, is_idle } => store.keep(steps, is_idle),
+            Act::All => {
+                let now = Timestamp::from_micros(0).unwrap();
+                store.keeper.get_mut().begin_all(&mut store.map, now).unwrap();
+                store.keep(usize::MAX, false);
+            }
+            Act::Ask { text, k, workspace, filter } => {
+                store.commit();
+                for scorer in [Scorer::Overlap, Scorer::Bm25, Scorer::Context] {
+                    if scorer == Scorer::Overlap && kind != RecordKind::Episode {
+                        continue;
+                    }
+                    let on = |bit: u8| filter & 1 << bit != 0;
+                    let question = Question {
+                        text: &text,
+                        scorer,
+                        k,
+                        workspace: workspace.map(|w| WORKSPACES[w]),
+                        since: on(0).then_some(1),
+                        until: on(1).then_some(3),
+                        open: on(2).then_some(true),
+                        role: (kind == RecordKind::Turn && on(3)).then_some("user"),
+                        session: (kind == RecordKind::Turn && on(4)).then_some(2),
+                    };
+                    store.check(&question, on(5));
+                    store.check(
+                        &Question {
+                            since: None,
+                            until: None,
+                            open: None,
+                            role: None,
+                            session: None,
+                            ..question
+                        },
+                        false,
+                    );
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn episodes_are_found_as_by_a_scan(acts in prop::collection::vec(act(), 1..60)) {
+        run(RecordKind::Episode, acts);
+    }
+
+    #[test]
+    fn turns_are_found_as_by_a_scan(acts in prop::collection::vec(act(), 1..60)) {
+        run(RecordKind::Turn, acts);
+    }
+}

@@ -1,0 +1,137 @@
+use super::{
+    bytes::{Input, put_bytes, put_number},
+    column::{Column, put_column},
+    page::Page,
+    segment::Totals,
+};
+
+/// How many documents share a block of values.
+pub(super) const BLOCK: u32 = 512;
+
+/// What the index keeps of a document beside its terms: what scores, ties and filters need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Values {
+    /// Of the record, in order of insertion; never given twice.
+    pub(super) number: u64,
+    /// Where documents of a workspace are sorted: session and index of a turn, else the number's
+    /// complement, so that the newest come first.
+    pub(super) place: (u64, u64),
+    /// Microseconds since the epoch.
+    pub(super) created_at: i64,
+    /// In terms; see [`Analyzer`](crate::recall::Analyzer).
+    pub(super) length: u64,
+    pub(super) open: bool,
+    pub(super) asks: bool,
+    /// Of a turn, else empty.
+    pub(super) role: String,
+}
+
+/// Up to [`BLOCK`] documents' values, read one by one.
+pub(super) struct ValuesBlock {
+    bytes: Vec<u8>,
+    rows: usize,
+    roles: Vec<String>,
+    number: Column,
+    group: Column,
+    position: Column,
+    created_at: Column,
+    length: Column,
+    role: Column,
+    flags: Column,
+}
+
+const OPEN: u64 = 1;
+const ASKS: u64 = 2;
+
+/// Keeps the order of signed numbers.
+fn unsigned(number: i64) -> u64 {
+    number.cast_unsigned() ^ (1 << 63)
+}
+
+impl Page for ValuesBlock {
+    fn decode(bytes: Vec<u8>, _: &Totals) -> Option<Self> {
+        let mut input = Input(&bytes);
+        let rows = input.size()?;
+        let mut roles = Vec::new();
+        for _ in 0..input.number()? {
+            roles.push(input.text()?.to_owned());
+        }
+        let mut column = || Column::read(&bytes, &mut input, rows);
+        let (number, group, position) = (column()?, column()?, column()?);
+        let (created_at, length, role, flags) = (column()?, column()?, column()?, column()?);
+        Some(Self { bytes, rows, roles, number, group, position, created_at, length, role, flags })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.len()
+    }
+}
+
+impl ValuesBlock {
+    pub(super) fn encode(rows: &[Values]) -> Vec<u8> {
+        let mut roles: Vec<&str> = rows.iter().map(|row| row.role.as_str()).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        let mut bytes = Vec::new();
+        put_number(&mut bytes, rows.len() as u64);
+        put_number(&mut bytes, roles.len() as u64);
+        for role in &roles {
+            put_bytes(&mut bytes, role.as_bytes());
+        }
+        put_column(&mut bytes, rows.iter().map(|row| row.number));
+        put_column(&mut bytes, rows.iter().map(|row| row.place.0));
+        put_column(&mut bytes, rows.iter().map(|row| row.place.1));
+        put_column(&mut bytes, rows.iter().map(|row| unsigned(row.created_at)));
+        put_column(&mut bytes, rows.iter().map(|row| row.length));
+        let role = |row: &Values| roles.partition_point(|role| *role < row.role.as_str()) as u64;
+        put_column(&mut bytes, rows.iter().map(role));
+        let flags = |row: &Values| OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
+        put_column(&mut bytes, rows.iter().map(flags));
+        bytes
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(super) fn number(&self, row: usize) -> u64 {
+        self.number.get(&self.bytes, row)
+    }
+
+    pub(super) fn place(&self, row: usize) -> (u64, u64) {
+        (self.group.get(&self.bytes, row), self.position.get(&self.bytes, row))
+    }
+
+    pub(super) fn created_at(&self, row: usize) -> i64 {
+        unsigned(self.created_at.get(&self.bytes, row).cast_signed()).cast_signed()
+    }
+
+    pub(super) fn length(&self, row: usize) -> u64 {
+        self.length.get(&self.bytes, row)
+    }
+
+    pub(super) fn open(&self, row: usize) -> bool {
+        self.flags.get(&self.bytes, row) & OPEN != 0
+    }
+
+    pub(super) fn asks(&self, row: usize) -> bool {
+        self.flags.get(&self.bytes, row) & ASKS != 0
+    }
+
+    pub(super) fn role(&self, row: usize) -> &str {
+        let role = usize::try_from(self.role.get(&self.bytes, row)).unwrap_or(usize::MAX);
+        self.roles.get(role).map_or("", String::as_str)
+    }
+
+    pub(super) fn get(&self, row: usize) -> Values {
+        Values {
+            number: self.number(row),
+            place: self.place(row),
+            created_at: self.created_at(row),
+            length: self.length(row),
+            open: self.open(row),
+            asks: self.asks(row),
+            role: self.role(row).to_owned(),
+        }
+    }
+}
