@@ -109,6 +109,8 @@ async fn a_repair_looks_at_every_page() {
     let repair = Verify::new().repair(true);
     assert_eq!(store.verify(&repair).await.unwrap().problems, []);
 
+    // When it returns, nothing is left to be written to the file.
+    store.reindex().await.unwrap();
     let sound = fs::read(&path).unwrap();
     let mut found = 0;
     for at in (0..sound.len()).step_by(4_096).map(|page| page + 100) {

@@ -18,14 +18,14 @@ async fn a_commit_that_the_engine_refuses_has_not_happened() {
     let map = Poke::default();
     let store = map.open(Arc::new(SystemClock)).await.unwrap();
     store.add_episode(NewEpisode::new("first", "")).await.unwrap();
-    let before = map.pairs();
+    let before = map.lasting();
 
     map.set_full(true);
     let refused = store.add_episode(NewEpisode::new("second", "")).await.unwrap_err();
     assert_eq!((refused.kind(), refused.operation()), (ErrorKind::StorageFull, Some("commit")));
     let refused = store.verify(&Verify::new().repair(true)).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::StorageFull);
-    assert_eq!(map.pairs(), before);
+    assert_eq!(map.lasting(), before);
     assert_eq!(store.episodes(&ListEpisodes::new()).await.unwrap().items.len(), 1);
 
     map.set_full(false);
