@@ -69,7 +69,7 @@ impl Backend for PostgresBackend {
         self.store.finish("verify", Arc::clone(&self.store).verify(verify.clone())).await
     }
 
-    /// Rewrites the tables (`VACUUM FULL`), which keeps others out of each while it lasts.
+    /// Rewrites the tables (`CLUSTER`), which keeps others out of each while it lasts.
     async fn compact(&self) -> Result<()> {
         let store = Arc::clone(&self.store);
         self.store.finish("compact", async move { store.compact().await }).await

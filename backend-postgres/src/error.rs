@@ -137,7 +137,7 @@ fn meaning(code: &str) -> (ErrorKind, &'static str) {
         "54000" | "54001" => (ErrorKind::InvalidArgument, "larger than PostgreSQL can store"),
         "42P01" | "3F000" => (ErrorKind::Corrupt, "the store has lost its tables"),
         "42P07" => (ErrorKind::Corrupt, "the schema has tables of another program"),
-        code if code.starts_with("XX") => (ErrorKind::Corrupt, "the database is damaged"),
+        "XX001" | "XX002" => (ErrorKind::Corrupt, "the database is damaged"),
         code if code.starts_with("08") || code.starts_with("57") => {
             (ErrorKind::Unavailable, "the server stops, starts, or cannot be reached")
         }

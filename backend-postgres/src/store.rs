@@ -6,7 +6,7 @@ use std::{
 };
 
 use memkeep_core::{Clock, Durability, Error, ErrorKind, Result};
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::Row as _;
 use tokio::sync::Mutex;
 
 use crate::{
@@ -26,6 +26,9 @@ use crate::{
 const MEETINGS: u32 = 12;
 /// How often a call is tried whose connection breaks before anything is committed.
 const LOSSES: u32 = 2;
+
+/// How long rewriting one table may take.
+const REWRITE: Duration = Duration::from_hours(24);
 
 /// What a call waits for.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -87,13 +90,14 @@ impl Store {
     /// Rewrites the tables, so that nothing is left in them of what was deleted.
     pub(crate) async fn compact(&self) -> Result<()> {
         let _permit = self.pool.permit().await?;
+        let limits = Limits { statement: REWRITE, ..self.limits };
         for table in schema::TABLES {
-            let (mut connection, _) = self.pool.connection().await?;
-            // It runs in no transaction; its end is not waited for in vain, as the server's own limit
-            // does not hold for it.
-            let sql = AssertSqlSafe(self.names.sql(&format!("VACUUM (FULL) @{table}")));
-            sqlx::raw_sql(sql).execute(&mut connection).await.map_err(Trouble::from)?;
-            self.pool.give_back(connection);
+            // Unlike VACUUM FULL this runs in a transaction, and so within the limit for locks.
+            let sql = format!("CLUSTER @{table} USING {table}_pkey");
+            let begun = Transaction::begin(&self.pool, &self.names, Mode::Write, limits, "");
+            let mut transaction = begun.await?;
+            let done = transaction.run(&sql).await;
+            transaction.end(done).await?;
         }
         Ok(())
     }
