@@ -8,12 +8,15 @@ use std::{
 
 use memkeep_core::{Error, ErrorKind, Result};
 use sqlx::{Connection as _, PgConnection};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError};
 
 use crate::{connect::Connector, transaction::Attempt};
 
 /// A connection that nobody used for so long is closed: firewalls may have forgotten it.
 const MAX_IDLE: Duration = Duration::from_mins(5);
+
+/// How many commits may wait to be answered.
+const ACCEPTED: u32 = 100_000;
 
 /// A bounded set of connections.
 pub(crate) struct Pool {
@@ -21,6 +24,8 @@ pub(crate) struct Pool {
     permits: Arc<Semaphore>,
     size: u32,
     patience: Duration,
+    /// One for each commit that was accepted and is not answered.
+    accepted: Semaphore,
     idle: Mutex<Vec<(PgConnection, Instant)>>,
     closed: AtomicBool,
 }
@@ -37,6 +42,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size as usize)),
             size,
             patience,
+            accepted: Semaphore::new(ACCEPTED as usize),
             idle: Mutex::default(),
             closed: AtomicBool::new(false),
         }
@@ -45,6 +51,22 @@ impl Pool {
     /// `Closed` once the handle is.
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(Error::closed()) } else { Ok(()) }
+    }
+
+    /// Accepts a commit, which is then waited for when the handle is closed.
+    pub(crate) fn accept(&self) -> Result<SemaphorePermit<'_>> {
+        self.accepted.try_acquire().map_err(|refused| match refused {
+            TryAcquireError::Closed => Error::closed(),
+            TryAcquireError::NoPermits if self.check_open().is_err() => Error::closed(),
+            TryAcquireError::NoPermits => {
+                Error::new(ErrorKind::Timeout, "too many commits wait already")
+            }
+        })
+    }
+
+    /// How many connections there may be.
+    pub(crate) fn size(&self) -> u32 {
+        self.size
     }
 
     /// Waits for a place.
@@ -88,6 +110,11 @@ impl Pool {
     /// Waits for who is there already, and closes all connections.
     pub(crate) async fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        // Commits that were accepted are finished.
+        if let Ok(all) = self.accepted.acquire_many(ACCEPTED).await {
+            self.accepted.close();
+            drop(all);
+        }
         // Permits are given in the order in which they were asked for. A second call finds them gone.
         if let Ok(all) = self.permits.acquire_many(self.size).await {
             self.permits.close();

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     PostgresConfig,
+    commit::Queue,
     connect::{Connector, Role},
     error::Trouble,
     names::Names,
@@ -41,6 +42,7 @@ pub(crate) struct Store {
     pub(crate) pool: Arc<Pool>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) news: News,
+    pub(crate) queue: Queue,
     pub(crate) durability: Durability,
     pub(crate) limits: Limits,
     standby: Option<Standby>,
@@ -72,6 +74,7 @@ impl Store {
             pool,
             clock: config.clock,
             news: News::new(),
+            queue: Queue::default(),
             durability,
             limits,
             standby,

@@ -4,7 +4,7 @@ use memkeep_core::{
     verify::{Verifier, Verify, VerifyReport},
 };
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     commit, read,
@@ -60,7 +60,8 @@ async fn repair_in(transaction: &mut Transaction) -> Attempt<VerifyReport> {
     }
     // What a session is derived from is in the record alone.
     let put = |record| Change::PutSession(Put { row: Stored { record, origin: None }, new: false });
-    commit::apply::apply(transaction, sessions.into_iter().map(put).collect(), false).await?;
+    commit::apply::apply(transaction, sessions.into_iter().map(put).collect(), &HashSet::new())
+        .await?;
     let left = check(transaction).await?.finish().0.problems;
     for problem in &mut report.problems {
         problem.repaired = !left.contains(problem);

@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memkeep_core::{
-    Backend as _, Batch, Cursor, EpisodicBackend as _, ErrorKind, NewEpisode, NewNote, NewSession,
-    NewStep, NewTurn, Op, PutState, Record, RecordKind, ReflectiveStore as _, Scan, Scope,
-    SessionStore as _, verify::Verify,
+    Backend as _, Batch, Cursor, DeleteState, EpisodicBackend as _, ErrorKind, NewAudit,
+    NewEpisode, NewNote, NewSession, NewStep, NewTurn, Op, PutState, Record, RecordKind,
+    ReflectiveStore as _, Scan, Scope, SessionStore as _, verify::Verify,
 };
 use memkeep_postgres::PostgresBackend;
 use memkeep_postgres_testing::{Server, server_tests};
@@ -159,6 +159,72 @@ server_tests! {
         assert_eq!(once.len(), seen.len());
         let all = stores[1].stats(&Scope::All).await.unwrap().counts.episodes;
         assert_eq!(seen.len() as u64 + rest as u64, all);
+    }
+
+    /// Batches that wait are committed together; each sees what those before it did.
+    async fn batches_that_are_committed_together_see_each_other() {
+        let socket = database("together").await;
+        let store = open(&socket, "together").await;
+        let mut tasks = JoinSet::new();
+        for task in 0..32_usize {
+            let store = Arc::clone(&store);
+            tasks.spawn(async move {
+                for n in 0..20_usize {
+                    let id = ((task * 7 + n * 3) % 4).to_string();
+                    let op: Op = match (task + n) % 9 {
+                        0 | 1 => Op::EnsureSession(NewSession::new().id(id.as_str())),
+                        2 => Op::DeleteSession { session: id.as_str().into(), ended_before: None },
+                        3 | 4 => NewTurn::new(id.as_str(), "user", "x").tokens(1).into(),
+                        5 => NewEpisode::new("p", "s").id(id.as_str()).into(),
+                        6 => Op::DeleteEpisode { episode: id.as_str().into(), closed_before: None },
+                        7 => PutState::new(id.as_str(), json!(n)).into(),
+                        _ => DeleteState::new(id.as_str()).into(),
+                    };
+                    let batch = Batch::from(op).with(NewAudit::new("run", "allow"));
+                    let batch = batch.key(format!("{task}-{n}"));
+                    match store.commit(batch.clone()).await {
+                        Ok(_) => {
+                            let again = store.commit(batch).await.unwrap();
+                            assert_eq!(again.outcomes.len(), 2);
+                        }
+                        Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error:?}"),
+                    }
+                }
+            });
+        }
+        tasks.join_all().await;
+        assert!(store.verify(&Verify::new()).await.unwrap().is_clean());
+        let head = store.audit_head(&"default".into()).await.unwrap();
+        assert_eq!(head.seq, store.stats(&Scope::All).await.unwrap().counts.audits);
+        let mut other = connect(&socket, "together").await.unwrap();
+        let orphans = "SELECT count(*) FROM memkeep.turns WHERE session NOT IN \
+                       (SELECT pk FROM memkeep.sessions)";
+        let row = sqlx::raw_sql(orphans).fetch_one(&mut other).await.unwrap();
+        assert_eq!(row.try_get::<i64, _>(0).unwrap(), 0);
+    }
+
+    /// What one of them waits for is not waited for by the others.
+    async fn a_batch_that_waits_holds_up_no_other() {
+        let socket = database("held").await;
+        let mut other = connect(&socket, "held").await.unwrap();
+        let store = config(&socket, "held").lock_timeout(Duration::from_secs(1)).open().await;
+        let store = Arc::new(store.unwrap());
+        store.start_session(NewSession::new().id("s")).await.unwrap();
+        run(&mut other, "BEGIN; SELECT 1 FROM memkeep.sessions FOR UPDATE").await.unwrap();
+        let mut tasks = JoinSet::new();
+        for n in 0..60 {
+            let store = Arc::clone(&store);
+            tasks.spawn(async move {
+                if n % 20 == 0 {
+                    let error = store.record_turn(NewTurn::new("s", "user", "x")).await.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+                } else {
+                    store.add_episode(NewEpisode::new("p", "s")).await.unwrap();
+                }
+            });
+        }
+        tasks.join_all().await;
+        assert_eq!(store.stats(&Scope::All).await.unwrap().counts.episodes, 57);
     }
 
     async fn what_is_waited_for_too_long_is_a_timeout() {

@@ -1,4 +1,8 @@
-use memkeep_core::{EpisodeId, NoteId, SessionId, Timestamp, TurnId, Workspace, decide::Change};
+use std::collections::HashSet;
+
+use memkeep_core::{
+    EpisodeId, NoteId, SessionId, StateKey, Timestamp, TurnId, Workspace, decide::Change,
+};
 
 use super::kinds::Kinds;
 use crate::{
@@ -23,21 +27,21 @@ struct Group {
     puts: Kinds,
 }
 
-/// Applies the changes in their order, in one trip but for deletions. `replaced` tells that the
-/// receipt that is put has been there before.
+/// Applies the changes in their order, in one trip but for deletions. `stored` are the
+/// keys of receipts that have been there before.
 pub(crate) async fn apply(
     transaction: &mut Transaction,
     changes: Vec<Change>,
-    replaced: bool,
+    stored: &HashSet<String>,
 ) -> Attempt<()> {
     let mut group = Group::default();
     for change in changes {
         if group.puts.any && is_deletion(&change) {
-            std::mem::take(&mut group).apply(transaction, replaced).await?;
+            std::mem::take(&mut group).apply(transaction, stored).await?;
         }
         group.add(change);
     }
-    group.apply(transaction, replaced).await
+    group.apply(transaction, stored).await
 }
 
 fn is_deletion(change: &Change) -> bool {
@@ -65,24 +69,37 @@ impl Group {
             Change::DeleteReceipts(before) => {
                 self.receipts_before = self.receipts_before.max(Some(before));
             }
-            Change::PutSession(put) => puts.sessions.add(put),
-            Change::PutTurn(put) => puts.turns.add(put),
+            Change::PutSession(put) => {
+                let id = put.row.record.id.to_string();
+                puts.sessions.add(put, id);
+            }
+            Change::PutTurn(put) => {
+                let id = put.row.record.id.to_string();
+                puts.turns.add(put, id);
+            }
             Change::PutStep(step) => puts.steps.push(step),
-            Change::PutEpisode(put) => puts.episodes.add(put),
+            Change::PutEpisode(put) => {
+                let id = put.row.record.id.to_string();
+                puts.episodes.add(put, id);
+            }
             Change::PutNote(note) => puts.notes.push(note),
-            Change::PutState(put) => puts.states.add(put),
+            Change::PutState(put) => {
+                let StateKey { workspace, key } = put.row.state_key();
+                // The length keeps the two apart.
+                let name = format!("{} {workspace} {key}", workspace.as_str().len());
+                puts.states.add(put, name);
+            }
             Change::PutAudit(record) => puts.audit.push(record),
             Change::PutReceipt(receipt) => puts.receipts.push(receipt),
         }
     }
 
-    async fn apply(self, transaction: &mut Transaction, replaced: bool) -> Attempt<()> {
+    async fn apply(self, transaction: &mut Transaction, stored: &HashSet<String>) -> Attempt<()> {
         self.delete(transaction).await?;
-        if replaced && !self.puts.receipts.is_empty() {
-            let keys: Vec<_> = self.puts.receipts.iter().map(|r| escape(&r.key)).collect();
-            let sql = "DELETE FROM @receipts WHERE key = ANY($1)";
-            transaction.rows(Statement::new(sql).bind(keys)?).await?;
-        }
+        let replaced = self.puts.receipts.iter().filter(|receipt| stored.contains(&receipt.key));
+        let sql = "DELETE FROM @receipts WHERE key = ANY($1)";
+        let replaced: Vec<&str> = replaced.map(|receipt| receipt.key.as_str()).collect();
+        delete(transaction, sql, replaced.into_iter()).await?;
         self.puts.put(transaction).await
     }
 

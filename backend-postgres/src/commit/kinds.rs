@@ -1,4 +1,7 @@
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, hash_map::Entry},
+};
 
 use memkeep_core::{
     AuditRecord, Episode, Error, ErrorKind, Json, Metadata, Note, Result, Session, SessionId,
@@ -27,17 +30,31 @@ pub(super) struct Kinds {
 pub(super) struct New<T> {
     new: Vec<T>,
     old: Vec<T>,
+    /// Where each row is: among the new ones or not, and at which place.
+    places: HashMap<String, (bool, usize)>,
 }
 
 impl<T> Default for New<T> {
     fn default() -> Self {
-        Self { new: Vec::new(), old: Vec::new() }
+        Self { new: Vec::new(), old: Vec::new(), places: HashMap::new() }
     }
 }
 
 impl<T> New<T> {
-    pub(super) fn add(&mut self, put: Put<T>) {
-        if put.new { &mut self.new } else { &mut self.old }.push(put.row);
+    /// Adds a row; of one that an earlier batch of the group has put, what it is now.
+    pub(super) fn add(&mut self, put: Put<T>, name: String) {
+        match self.places.entry(name) {
+            Entry::Occupied(place) => {
+                let (new, at) = *place.get();
+                let rows = if new { &mut self.new } else { &mut self.old };
+                rows[at] = put.row;
+            }
+            Entry::Vacant(place) => {
+                let rows = if put.new { &mut self.new } else { &mut self.old };
+                place.insert((put.new, rows.len()));
+                rows.push(put.row);
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use memkeep_core::{
 };
 use sqlx::postgres::PgRow;
 
+use super::known::Known;
 use crate::{
     cells::{self, Cells, Shape},
     error::Trouble,
@@ -102,12 +103,16 @@ impl Load {
     }
 }
 
-/// Loads and locks what a batch needs, in one trip.
-pub(super) async fn load(transaction: &mut Transaction, needs: &Needs) -> Attempt<Loaded> {
+/// Loads and locks what batches need, and the receipts under their keys, in one trip.
+pub(super) async fn load(
+    transaction: &mut Transaction,
+    needs: &Needs,
+    keys: &[&str],
+) -> Attempt<Known> {
     let mut load = Load::default();
-    if let Some(key) = &needs.receipt {
-        let key = load.statement.value(escape(key))?;
-        load.lock::<StoredReceipt>(RECEIPT, &format!("WHERE r.key = {key}"), "r.key");
+    if !keys.is_empty() {
+        let keys = load.texts(keys.iter().copied())?;
+        load.lock::<StoredReceipt>(RECEIPT, &format!("WHERE r.key = ANY({keys})"), "r.key");
     }
     if !needs.sessions.is_empty() || !needs.turns.is_empty() {
         let sessions = load.texts(needs.sessions.iter().map(SessionId::as_str))?;
@@ -157,15 +162,19 @@ pub(super) async fn load(transaction: &mut Transaction, needs: &Needs) -> Attemp
 }
 
 /// The rows, each where it belongs.
-fn sorted(needs: &Needs, rows: &[PgRow]) -> Attempt<Loaded> {
+fn sorted(needs: &Needs, rows: &[PgRow]) -> Attempt<Known> {
     let turn_slots: Vec<_> = needs.turn_slots.iter().collect();
     let step_slots: Vec<_> = needs.step_slots.iter().collect();
     let mut loaded = Loaded::default();
+    let mut receipts = HashMap::new();
     let mut version = None;
     for row in rows {
         let part = usize::try_from(cells::part(row)?).unwrap_or(usize::MAX);
         match part {
-            RECEIPT => loaded.receipt = Some(decode(row)?),
+            RECEIPT => {
+                let receipt = decode::<StoredReceipt>(row)?;
+                receipts.insert(receipt.key.clone(), receipt);
+            }
             SESSION => {
                 let session = stored::<Session>(row)?;
                 loaded.sessions.insert(session.record.id.clone(), session);
@@ -219,7 +228,7 @@ fn sorted(needs: &Needs, rows: &[PgRow]) -> Attempt<Loaded> {
     if !loaded.turns.values().all(|turn| is_known(&turn.record)) {
         return Err(Trouble::Met);
     }
-    Ok(loaded)
+    Ok(Known { rows: loaded, receipts })
 }
 
 /// Which slot a row is of.

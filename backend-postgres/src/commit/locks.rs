@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use memkeep_core::{Counts, Workspace, decide::Prepared};
+use memkeep_core::{Counts, Workspace};
 
+use super::queue::Waiting;
 use crate::{
     escape::escape,
     names::Names,
@@ -12,15 +13,18 @@ use crate::{
     transaction::{Attempt, Transaction},
 };
 
-/// The statements that share the workspaces of what the batch puts with other writers, so that nobody
-/// forgets them meanwhile, and keep other writers from those that the batch forgets. They come in one
-/// order, so that no two batches wait for each other.
-pub(super) fn first(names: &Names, prepared: &Prepared) -> String {
-    let shared = prepared.workspaces();
-    let forgotten = prepared.needs().workspaces;
-    let locks = shared.iter().map(|workspace| (Names::workspace_lock(workspace), true));
-    let mut locks: BTreeMap<u32, bool> = locks.collect();
-    locks.extend(forgotten.iter().map(|workspace| (Names::workspace_lock(workspace), false)));
+/// The statements that share the workspaces of what the batches put with other writers, so that nobody
+/// forgets them meanwhile, and keep other writers from those that they forget. They come in one order,
+/// so that no two groups wait for each other.
+pub(super) fn first(names: &Names, group: &[Waiting]) -> String {
+    let lock = |workspace: &Workspace| Names::workspace_lock(workspace);
+    let mut locks = BTreeMap::new();
+    for Waiting { prepared, .. } in group {
+        locks.extend(prepared.workspaces().iter().map(|workspace| (lock(workspace), true)));
+    }
+    for Waiting { needs, .. } in group {
+        locks.extend(needs.workspaces.iter().map(|workspace| (lock(workspace), false)));
+    }
     let sql = |(lock, shared)| format!("SELECT {};", names.lock_workspace(lock, shared));
     locks.into_iter().map(sql).collect()
 }

@@ -1,55 +1,91 @@
-//! A commit: load, decide, apply, in one transaction.
+//! A commit: load, decide, apply, in one transaction for all batches that wait.
 
 pub(crate) mod apply;
 mod insert;
 mod kinds;
+mod known;
 mod load;
 mod locks;
+mod queue;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use memkeep_core::{
-    Receipt, Result,
-    decide::{Prepared, decide},
+    Error, ErrorKind, Receipt, Result,
+    decide::{Needs, decide},
 };
 
+pub(crate) use self::queue::Queue;
+use self::queue::Waiting;
 use crate::{
     error::Trouble,
-    store::{Store, Tries},
+    store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
 
-/// A batch that has been applied and not yet committed.
-struct Applied {
-    receipt: Receipt,
+/// What a batch came to.
+struct Answer {
+    result: Result<Receipt>,
     /// Whether it changed anything: a replayed receipt was told before.
     is_news: bool,
 }
 
 impl Store {
-    pub(crate) async fn commit(self: Arc<Self>, prepared: Prepared) -> Result<Receipt> {
-        let _permit = self.pool.permit().await?;
+    /// Commits a group, and answers everyone in it. If it fails, each is tried alone, so that one that
+    /// cannot be stored, or waits for others, does not fail its neighbours.
+    fn commit_group(self: Arc<Self>, group: Vec<Waiting>) -> Pending<'static, ()> {
+        Box::pin(async move {
+            let committed = match self.pool.permit().await {
+                Ok(_permit) => self.try_group(&group).await,
+                Err(error) => Err((error, true)),
+            };
+            // Nobody waits for an answer any more if the whole runtime ends.
+            match committed {
+                Ok(answers) => {
+                    for (waiting, answer) in group.into_iter().zip(answers) {
+                        let _ = waiting.reply.send(answer.result);
+                    }
+                }
+                Err((error, for_all)) if for_all || group.len() == 1 => {
+                    for waiting in group {
+                        let _ = waiting.reply.send(Err(error.clone()));
+                    }
+                }
+                Err(_) => {
+                    for waiting in group {
+                        tokio::spawn(Arc::clone(&self).commit_group(vec![waiting]));
+                    }
+                }
+            }
+        })
+    }
+
+    /// The answers to a group; or why it failed, and whether that goes for each batch of it.
+    async fn try_group(&self, group: &[Waiting]) -> Result<Vec<Answer>, (Error, bool)> {
         let mut tries = Tries::default();
         loop {
-            let trouble = match self.apply(&prepared).await {
-                Ok((transaction, applied)) => match self.end(transaction, applied).await {
-                    Ok(receipt) => return Ok(receipt),
+            let trouble = match self.apply_group(group).await {
+                Ok((transaction, answers)) => match self.end(transaction, &answers).await {
+                    Ok(()) => return Ok(answers),
                     // Whether a commit came through that broke off is not known.
-                    Err(trouble) if trouble.is_lost() => return Err(trouble.into()),
+                    Err(trouble) if trouble.is_lost() => return Err((trouble.into(), true)),
                     Err(trouble) => trouble,
                 },
                 Err(trouble) => trouble,
             };
-            tries.again(trouble).await?;
+            if let Err(error) = tries.again(trouble).await {
+                let for_all = error.kind() == ErrorKind::Unavailable;
+                return Err((error, for_all));
+            }
         }
     }
 
     /// Everything up to the commit: the transaction holds all its locks.
-    async fn apply(&self, prepared: &Prepared) -> Attempt<(Transaction, Applied)> {
-        let locks = locks::first(&self.names, prepared);
+    async fn apply_group(&self, group: &[Waiting]) -> Attempt<(Transaction, Vec<Answer>)> {
+        let locks = locks::first(&self.names, group);
         let mut transaction = self.begin(Mode::Write, &locks).await?;
-        match self.apply_in(&mut transaction, prepared).await {
-            Ok(applied) => Ok((transaction, applied)),
+        match self.apply_in(&mut transaction, group).await {
+            Ok(answers) => Ok((transaction, answers)),
             Err(trouble) => Err(transaction.give_up(trouble).await),
         }
     }
@@ -57,34 +93,70 @@ impl Store {
     async fn apply_in(
         &self,
         transaction: &mut Transaction,
-        prepared: &Prepared,
-    ) -> Attempt<Applied> {
-        let needs = prepared.needs();
+        group: &[Waiting],
+    ) -> Attempt<Vec<Answer>> {
+        let needs = union(group);
         let workspaces = locks::everything_of(transaction, &needs.workspaces).await?;
-        let mut loaded = load::load(transaction, &needs).await?;
-        loaded.workspaces = workspaces;
-        let absent = load::Absent::of(&needs, &loaded);
-        let replaced = loaded.receipt.is_some();
-        let decision = decide(prepared, loaded, self.clock.now())?;
-        let is_news = !decision.changes.is_empty();
-        if is_news && absent.matters(&decision.changes) {
+        let keys: Vec<&str> = group.iter().filter_map(|w| w.needs.receipt.as_deref()).collect();
+        let mut known = load::load(transaction, &needs, &keys).await?;
+        known.rows.workspaces = workspaces;
+        let absent = load::Absent::of(&needs, &known.rows);
+        let stored: HashSet<String> = known.receipts.keys().cloned().collect();
+        let (mut answers, mut changes) = (Vec::new(), Vec::new());
+        for Waiting { prepared, needs, .. } in group {
+            let decided = decide(prepared, known.of(needs), self.clock.now());
+            answers.push(match decided {
+                Ok(decision) => {
+                    if group.len() > 1 {
+                        decision.changes.iter().for_each(|change| known.change(change));
+                    }
+                    let is_news = !decision.changes.is_empty();
+                    changes.extend(decision.changes);
+                    Answer { result: Ok(decision.receipt), is_news }
+                }
+                Err(refused) => Answer { result: Err(refused), is_news: false },
+            });
+        }
+        if !changes.is_empty() && absent.matters(&changes) {
             // Nothing locks a row that is not there. By now everything else is locked, so what is
             // missing still has been missing all the time.
-            let again = load::load(transaction, &needs).await?;
-            if absent != load::Absent::of(&needs, &again) {
+            let again = load::load(transaction, &needs, &keys).await?;
+            if absent != load::Absent::of(&needs, &again.rows) {
                 return Err(Trouble::Met);
             }
         }
-        apply::apply(transaction, decision.changes, replaced).await?;
-        Ok(Applied { receipt: decision.receipt, is_news })
+        apply::apply(transaction, changes, &stored).await?;
+        Ok(answers)
     }
 
-    async fn end(&self, transaction: Transaction, applied: Applied) -> Attempt<Receipt> {
-        let ticket = applied.is_news.then(|| self.news.ticket());
+    async fn end(&self, transaction: Transaction, answers: &[Answer]) -> Attempt<()> {
+        let news = answers.iter().filter(|answer| answer.is_news);
+        let tickets: Vec<_> = news.map(|answer| (self.news.ticket(), &answer.result)).collect();
         transaction.commit().await?;
-        if let Some(ticket) = ticket {
-            ticket.committed(&applied.receipt);
+        for (ticket, result) in tickets {
+            if let Ok(receipt) = result {
+                ticket.committed(receipt);
+            }
         }
-        Ok(applied.receipt)
+        Ok(())
     }
+}
+
+/// What any of a group needs, receipts apart.
+fn union(group: &[Waiting]) -> Needs {
+    let mut all = Needs::default();
+    for Waiting { needs, .. } in group {
+        all.sessions.extend(needs.sessions.iter().cloned());
+        all.turns.extend(needs.turns.iter().cloned());
+        all.steps.extend(needs.steps.iter().cloned());
+        all.episodes.extend(needs.episodes.iter().cloned());
+        all.notes.extend(needs.notes.iter().cloned());
+        all.states.extend(needs.states.iter().cloned());
+        all.audits.extend(needs.audits.iter().cloned());
+        all.audit_heads.extend(needs.audit_heads.iter().cloned());
+        all.turn_slots.extend(needs.turn_slots.iter().cloned());
+        all.step_slots.extend(needs.step_slots.iter().cloned());
+        all.workspaces.extend(needs.workspaces.iter().cloned());
+    }
+    all
 }
