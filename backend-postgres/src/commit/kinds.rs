@@ -16,31 +16,31 @@ use crate::transaction::{Attempt, Transaction};
 /// What is put, by kind: rows that are new, and rows that are there.
 #[derive(Default)]
 pub(super) struct Kinds {
-    pub(super) sessions: New<Stored<Session>>,
-    pub(super) turns: New<Stored<Turn>>,
+    pub(super) sessions: Rows<Stored<Session>>,
+    pub(super) turns: Rows<Stored<Turn>>,
     pub(super) steps: Vec<Step>,
-    pub(super) episodes: New<Stored<Episode>>,
+    pub(super) episodes: Rows<Stored<Episode>>,
     pub(super) notes: Vec<Note>,
-    pub(super) states: New<StateSlot>,
+    pub(super) states: Rows<StateSlot>,
     pub(super) audit: Vec<AuditRecord>,
     pub(super) receipts: Vec<StoredReceipt>,
     pub(super) any: bool,
 }
 
-pub(super) struct New<T> {
+pub(super) struct Rows<T> {
     new: Vec<T>,
     old: Vec<T>,
     /// Where each row is: among the new ones or not, and at which place.
     places: HashMap<String, (bool, usize)>,
 }
 
-impl<T> Default for New<T> {
+impl<T> Default for Rows<T> {
     fn default() -> Self {
         Self { new: Vec::new(), old: Vec::new(), places: HashMap::new() }
     }
 }
 
-impl<T> New<T> {
+impl<T> Rows<T> {
     /// Adds a row; of one that an earlier batch of the group has put, what it is now.
     pub(super) fn add(&mut self, put: Put<T>, name: String) {
         match self.places.entry(name) {

@@ -5,7 +5,7 @@ use std::{
 };
 
 use memkeep_core::{
-    Error, Receipt, Result,
+    Error, ErrorKind, Receipt, Result,
     decide::{Needs, Prepared},
 };
 use tokio::sync::oneshot;
@@ -58,14 +58,12 @@ impl Store {
         let (reply, mut answer) = oneshot::channel();
         self.queue.state().waiting.push_back(Waiting { prepared, needs, reply });
         self.start_committer(COMMITTERS);
-        let answered = match tokio::time::timeout(HELD_UP, &mut answer).await {
-            Ok(answered) => answered,
-            Err(_) => {
-                self.start_committer(self.pool.size());
-                answer.await
-            }
-        };
-        answered.map_err(|_| Error::closed())?
+        let cut = |e| Error::new(ErrorKind::Unexpected, "the call was cut short").caused_by(e);
+        if let Ok(answered) = tokio::time::timeout(HELD_UP, &mut answer).await {
+            return answered.map_err(cut)?;
+        }
+        self.start_committer(self.pool.size());
+        answer.await.map_err(cut)?
     }
 
     /// Starts one who commits what waits, if there are not as many as there may be.

@@ -1,13 +1,13 @@
 //! memkeep on PostgreSQL beside hand-written sqlx and COPY, on one server, in one run.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use clap::{Parser, Subcommand};
 use memkeep::{
-    Batch, CopyOptions, MemoryBackend, NewSession, NewTurn,
+    Batch, CopyOptions, CopyProgress, CopyStage, MemoryBackend, NewSession, NewTurn,
     postgres::{Host, PostgresConfig},
 };
 use memkeep_bench_common::{Corpus, median};
@@ -165,10 +165,24 @@ async fn copy(server: &Server, turns: usize) -> Fallible<()> {
     let theirs = turns as f64 / started.elapsed().as_secs_f64();
     let to = memkeep::open(&server.url("postgres")).await?;
     let started = Instant::now();
-    let report = memkeep::copy(&*from, &*to, CopyOptions::default()).await?;
+    let copied = Arc::new(OnceLock::new());
+    let stage = Arc::clone(&copied);
+    let options = CopyOptions::new().progress(move |progress: CopyProgress| {
+        if progress.stage == CopyStage::Comparing {
+            stage.get_or_init(|| started.elapsed());
+        }
+    });
+    let report = memkeep::copy(&*from, &*to, options).await?;
     let ours = report.copied.turns as f64 / started.elapsed().as_secs_f64();
+    let stored =
+        copied.get().copied().unwrap_or_default().as_secs_f64() / started.elapsed().as_secs_f64();
     let bytes = to.stats(&memkeep::Scope::All).await?.bytes.unwrap_or_default();
-    println!("turns    copy/s  COPY/s  ratio  bytes a turn");
-    println!("{turns}  {ours:.0}  {theirs:.0}  {:.2}  {}", ours / theirs, bytes / turns as u64);
+    println!("  turns  copy/s  stored in  COPY/s  ratio  bytes a turn");
+    println!(
+        "{turns:>7}  {ours:>6.0}  {:>8.0}%  {theirs:>6.0}  {:>5.2}  {:>12}",
+        stored * 100.0,
+        ours / theirs,
+        bytes / turns as u64
+    );
     Ok(())
 }
