@@ -26,7 +26,7 @@ pub(crate) const CURRENT: i64 = 1;
 /// In every table `pk` is the order of insertion. Times are microseconds since 1970. No index holds
 /// two texts: one of 1 KiB may take 2 KiB escaped, and a row of an index at most 2,704 bytes.
 const VERSION_1: &[&str] = &[
-    "CREATE TABLE @memkeep (version bigint NOT NULL)",
+    "CREATE TABLE @memkeep (version bigint PRIMARY KEY)",
     "INSERT INTO @memkeep (version) VALUES (0)",
     "CREATE SEQUENCE @numbers AS bigint",
     r#"CREATE TABLE @workspaces (

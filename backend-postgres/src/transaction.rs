@@ -39,7 +39,8 @@ impl Mode<'_> {
 
     fn sql(self) -> &'static str {
         match self {
-            Self::Write => "READ COMMITTED READ WRITE",
+            // What a batch needs is found by indexes, whatever the statistics say of tables that grow.
+            Self::Write => "READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off",
             Self::WriteSnapshot => "REPEATABLE READ READ WRITE",
             Self::Read | Self::Standby(_) => "REPEATABLE READ READ ONLY",
         }
