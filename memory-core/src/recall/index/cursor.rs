@@ -52,7 +52,11 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
             let block = &chunk.blocks[self.block];
             self.at += 1;
             if self.at < block.len() {
-                self.ordinal = chunk.ordinal(block, self.at);
+                let ordinal = chunk.ordinal(block, self.at);
+                if ordinal <= self.ordinal {
+                    return Err(self.part.segment.damaged());
+                }
+                self.ordinal = ordinal;
                 return Ok(());
             }
         }
@@ -68,15 +72,14 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
         if let Some((_, chunk)) = &self.chunk
             && chunk.blocks[self.block].bound.last >= target
         {
-            self.find(target);
-            return Ok(());
+            return self.find(target);
         }
         self.enter(target)
     }
 
     /// Moves on in the open block, which ends at `target` or after it.
-    fn find(&mut self, target: u32) {
-        let Some((_, chunk)) = &self.chunk else { return };
+    fn find(&mut self, target: u32) -> Result<()> {
+        let Some((_, chunk)) = &self.chunk else { return Ok(()) };
         let block = &chunk.blocks[self.block];
         let (mut from, mut to) = (self.at, block.len() - 1);
         while from < to {
@@ -89,6 +92,7 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
         }
         self.at = from;
         self.ordinal = chunk.ordinal(block, from);
+        if self.ordinal < target { Err(self.part.segment.damaged()) } else { Ok(()) }
     }
 
     /// Enters the first block that ends at `target` or after it.
@@ -103,8 +107,7 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
             return Err(self.part.segment.damaged());
         }
         (self.block, self.at) = (block, 0);
-        self.find(target);
-        Ok(())
+        self.find(target)
     }
 
     /// Opens the first chunk that ends at `target` or after it; false if there is none.
@@ -119,11 +122,7 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
         if at == bounds.len() {
             return Ok(false);
         }
-        let chunk = match &self.term.chunks {
-            Chunks::Here(chunk) => chunk.clone(),
-            Chunks::From(first) => self.part.chunk(*first, at)?,
-        };
-        self.chunk = Some((at, chunk));
+        self.chunk = Some((at, chunk(self.part, &self.term, at)?));
         (self.block, self.at) = (0, 0);
         Ok(true)
     }
@@ -192,17 +191,27 @@ fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64,
 }
 
 /// All postings of a term, in order.
-pub(super) fn all(part: &Part<'_, '_>, term: Arc<Term>) -> Result<Vec<Posting>> {
-    let mut all = Vec::with_capacity(term.postings as usize);
-    let mut cursor = Cursor::new(part, term, 0)?;
-    while cursor.ordinal != END {
-        if let Some((_, chunk)) = &cursor.chunk {
-            let block = &chunk.blocks[cursor.block];
-            all.extend((cursor.at..block.len()).map(|at| chunk.posting(block, at)));
-            cursor.at = block.len() - 1;
-            cursor.ordinal = chunk.ordinal(block, cursor.at);
+pub(super) fn all(part: &Part<'_, '_>, term: &Term) -> Result<Vec<Posting>> {
+    let mut all: Vec<Posting> = Vec::new();
+    for at in 0..term.bounds.len() {
+        let chunk = chunk(part, term, at)?;
+        for block in &chunk.blocks {
+            for at in 0..block.len() {
+                let posting = chunk.posting(block, at);
+                if all.last().is_some_and(|last| last.ordinal >= posting.ordinal) {
+                    return Err(part.segment.damaged());
+                }
+                all.push(posting);
+            }
         }
-        cursor.advance()?;
     }
     Ok(all)
+}
+
+/// The chunk at a place among a term's.
+fn chunk(part: &Part<'_, '_>, term: &Term, at: usize) -> Result<Arc<Chunk>> {
+    match &term.chunks {
+        Chunks::Here(chunk) => Ok(chunk.clone()),
+        Chunks::From(first) => part.chunk(*first, at),
+    }
 }

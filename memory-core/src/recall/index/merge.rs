@@ -170,7 +170,7 @@ impl Merge {
                         && walk.key() == Some(&term)
                     {
                         let ordinals = &self.ordinals[at][sign as usize];
-                        for posting in cursor::all(part, part.term_in(row)?)? {
+                        for posting in cursor::all(part, &*part.term_in(row)?)? {
                             work += 1;
                             let ordinal = ordinals.get(posting.ordinal as usize);
                             let ordinal = *ordinal.ok_or_else(|| part.segment.damaged())?;
