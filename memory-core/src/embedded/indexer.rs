@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use super::{View, Writer, analysis::Analysis};
 use crate::{
-    Episode, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
+    Episode, Error, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
     decide::{Change, Put},
     recall::{
         Analyzer, Language,
@@ -36,7 +36,12 @@ struct Index {
     waiting: u64,
     /// What the open transaction takes out of the index.
     removals: Option<Removals>,
+    /// How far it had come before the last step that did not go on with a merge.
+    trace: Option<Trace>,
 }
+
+/// The numbers that an index has not come to, and what its keeper leaves of each step.
+type Trace = (Range<u64>, Vec<u8>);
 
 struct Removals {
     coverage: Coverage,
@@ -47,7 +52,13 @@ struct Removals {
 
 impl Indexer {
     pub(super) fn new() -> Self {
-        let index = |kind| Index { kind, keeper: Keeper::new(kind), waiting: 0, removals: None };
+        let index = |kind| Index {
+            kind,
+            keeper: Keeper::new(kind),
+            waiting: 0,
+            removals: None,
+            trace: None,
+        };
         let analysis = Analysis::new(Analyzer::remembering(Language::default()));
         Self { analysis, indexes: KINDS.map(index), has_extended: false }
     }
@@ -131,7 +142,7 @@ impl Indexer {
     ) -> Result<bool> {
         for at in 0..self.indexes.len() {
             if self.is_due(writer.view(), at, now, is_idle)? {
-                self.within(writer, |indexer, writer| indexer.step(writer, at, now, is_idle))?;
+                self.advance(writer, at, now, is_idle)?;
                 return Ok(true);
             }
         }
@@ -147,7 +158,7 @@ impl Indexer {
                 writer.index(kind).map_or(Ok(()), |mut blobs| keeper.begin_all(&mut *blobs, now))
             })?;
             while self.is_due(writer.view(), at, now, false)? {
-                self.within(writer, |indexer, writer| indexer.step(writer, at, now, false))?;
+                self.advance(writer, at, now, false)?;
             }
         }
         Ok(())
@@ -195,6 +206,35 @@ impl Indexer {
         let Some(blobs) = view.index(kind) else { return Ok(0..0) };
         let coverage = Coverage::get(&*blobs, self.analysis.analyzer.language())?;
         Ok(coverage.last + 1..view.last_number(kind)? + 1)
+    }
+
+    /// A step in a transaction of its own. An error if nothing came of it: an engine that loses what is
+    /// written must not keep its writer busy for ever.
+    fn advance(
+        &mut self,
+        writer: &mut impl Writer,
+        at: usize,
+        now: Timestamp,
+        is_idle: bool,
+    ) -> Result<()> {
+        if let Some(before) = self.trace(writer.view(), at, now)? {
+            self.indexes[at].trace = Some(before);
+        }
+        self.within(writer, |indexer, writer| indexer.step(writer, at, now, is_idle))?;
+        let after = self.trace(writer.view(), at, now)?;
+        if after.is_some() && self.indexes[at].trace == after {
+            let lost = "what was written to an index is not there";
+            return Err(Error::new(ErrorKind::Unexpected, lost));
+        }
+        Ok(())
+    }
+
+    /// How far the index of a kind has come; none while a merge is under way.
+    fn trace(&self, view: &dyn View, at: usize, now: Timestamp) -> Result<Option<Trace>> {
+        let Index { kind, keeper, .. } = &self.indexes[at];
+        let missing = self.missing(view, *kind)?;
+        let Some(blobs) = view.index(*kind) else { return Ok(None) };
+        Ok(keeper.trace(&*blobs, now)?.map(|trace| (missing, trace)))
     }
 
     fn step(

@@ -5,7 +5,7 @@ use super::{
     changes::Changes,
     merge::Merge,
     root::Root,
-    segment::{Sign, delete_pages},
+    segment::{Sign, delete_pages, first_page},
 };
 use crate::{RecordKind, Result, Timestamp};
 
@@ -183,6 +183,19 @@ impl Keeper {
         Ok(self.merge.is_some()
             || Loose::garbage(blobs, now.as_micros())?.is_some()
             || due(&Root::all(blobs)?, is_idle).is_some())
+    }
+
+    /// What every step changes in `blobs`, unless a merge is under way: then there is none.
+    pub fn trace(&self, blobs: &dyn Blobs, now: Timestamp) -> Result<Option<Vec<u8>>> {
+        if self.merge.is_some() {
+            return Ok(None);
+        }
+        let mut trace: Vec<u8> = Root::all(blobs)?.iter().flat_map(|root| root.name).collect();
+        if let Some(name) = Loose::garbage(blobs, now.as_micros())? {
+            trace.extend_from_slice(&name);
+            trace.extend(first_page(blobs, &name)?.into_iter().flatten());
+        }
+        Ok(Some(trace))
     }
 
     /// Begins to merge all there is, in the place of what it was about.

@@ -61,6 +61,17 @@ pub(super) fn delete_pages(blobs: &mut dyn BlobsMut, name: &Name, count: usize) 
     Ok(keys.len() < count)
 }
 
+/// The key of the first page of the segment called `name`.
+pub(super) fn first_page(blobs: &dyn Blobs, name: &Name) -> Result<Option<Vec<u8>>> {
+    let (start, end) = (page_key(name, &[]), page_key(name, &[0xff]));
+    let mut first = None;
+    blobs.scan(&start..&end, false, &mut |key, _| {
+        first = Some(key.to_vec());
+        Ok(false)
+    })?;
+    Ok(first)
+}
+
 /// The pages of a segment that is being written.
 pub(super) struct Pages {
     pub(super) name: Name,
