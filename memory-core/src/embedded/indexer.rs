@@ -36,6 +36,8 @@ struct Index {
     waiting: u64,
     /// What the open transaction takes out of the index.
     removals: Option<Removals>,
+    /// Whether the engine's writer has a place for it, as far as is known.
+    is_kept: bool,
     /// How far it had come before the last step that did not go on with a merge.
     trace: Option<Trace>,
 }
@@ -57,6 +59,7 @@ impl Indexer {
             keeper: Keeper::new(kind),
             waiting: 0,
             removals: None,
+            is_kept: true,
             trace: None,
         };
         let analysis = Analysis::new(Analyzer::remembering(Language::default()));
@@ -65,9 +68,10 @@ impl Indexer {
 
     /// Applies the changes of a batch, and takes note of what they mean to the indexes.
     pub(super) fn apply(&mut self, writer: &mut impl Writer, changes: &[Change]) -> Result<()> {
+        let has_index = KINDS.iter().any(|kind| writer.index(*kind).is_some());
         let mut from = 0;
         for (at, change) in changes.iter().enumerate() {
-            if takes_away(change) {
+            if has_index && takes_away(change) {
                 // What goes is read first, as the changes before have left it.
                 writer.apply(&changes[from..at])?;
                 from = at;
@@ -194,8 +198,8 @@ impl Indexer {
     }
 
     fn is_due(&self, view: &dyn View, at: usize, now: Timestamp, is_idle: bool) -> Result<bool> {
-        let Index { kind, keeper, .. } = &self.indexes[at];
-        let Some(blobs) = view.index(*kind) else { return Ok(false) };
+        let Index { kind, keeper, is_kept, .. } = &self.indexes[at];
+        let Some(blobs) = view.index(*kind).filter(|_| *is_kept) else { return Ok(false) };
         let is_behind = !self.missing(view, *kind)?.is_empty();
         Ok(is_behind || keeper.is_due(&*blobs, now, is_idle)?)
     }
@@ -222,7 +226,7 @@ impl Indexer {
         }
         self.within(writer, |indexer, writer| indexer.step(writer, at, now, is_idle))?;
         let after = self.trace(writer.view(), at, now)?;
-        if after.is_some() && self.indexes[at].trace == after {
+        if self.indexes[at].is_kept && after.is_some() && self.indexes[at].trace == after {
             let lost = "what was written to an index is not there";
             return Err(Error::new(ErrorKind::Unexpected, lost));
         }
@@ -246,6 +250,10 @@ impl Indexer {
     ) -> Result<()> {
         let kind = self.indexes[at].kind;
         self.analysis.forget();
+        if writer.index(kind).is_none() {
+            self.indexes[at].is_kept = false;
+            return Ok(());
+        }
         if !self.missing(writer.view(), kind)?.is_empty() {
             return self.extend(writer, at);
         }
