@@ -79,7 +79,7 @@ impl SharedMap {
         }
     }
 
-    /// Loses the last commit.
+    /// Loses the last commit that changed anything.
     pub(crate) fn lose_last(&self) {
         let mut transaction = self.map.begin().unwrap();
         for (key, value) in self.before.lock().unwrap().drain(..).rev() {
@@ -169,7 +169,9 @@ impl Transaction for Locked {
     }
     fn commit(self) -> Result<()> {
         self.transaction.commit()?;
-        *self.last.lock().unwrap() = self.before;
+        if !self.before.is_empty() {
+            *self.last.lock().unwrap() = self.before;
+        }
         Ok(())
     }
 }
