@@ -21,6 +21,9 @@ use crate::{SqliteConfig, Synchronous, error::failed, place::Place, schema};
 /// How many statements a connection keeps prepared: more than there are.
 const STATEMENTS: usize = 256;
 
+/// How much of the file a connection remembers: enough for what merging a recall index goes back to.
+const CACHE_KIB: u32 = 16 << 10;
+
 /// The longest time that SQLite can be told to wait: 2^31 - 1 milliseconds.
 const LONGEST_WAIT: Duration = Duration::from_millis(0x7fff_ffff);
 
@@ -230,7 +233,7 @@ impl Connector {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         let pragmas = format!(
             "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; \
-             PRAGMA synchronous = {}",
+             PRAGMA cache_size = -{CACHE_KIB}; PRAGMA synchronous = {}",
             self.synchronous.as_str()
         );
         connection.execute_batch(&pragmas).map_err(failed)

@@ -144,7 +144,9 @@ fn sqlite_index_bytes(path: &Path) -> Result<u64> {
 fn redb_index_bytes(path: &Path) -> Result<u64> {
     const RECORDS: [u8; 11] = [0x01, 0x02, 0x03, 0x10, 0x11, 0x20, 0x21, 0x22, 0x23, 0x24, 0x25];
     let table = TableDefinition::<&[u8], &[u8]>::new("memkeep");
-    let table = Database::open(path)?.begin_read()?.open_table(table)?;
+    // It is to live as long as what is read of it.
+    let database = Database::open(path)?;
+    let table = database.begin_read()?.open_table(table)?;
     let mut bytes = 0;
     for pair in table.iter()? {
         let (key, value) = pair?;

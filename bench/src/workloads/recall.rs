@@ -45,6 +45,8 @@ struct Measured {
     engine: Box<dyn Engine>,
     ingest: Samples,
     ingest_peak: u64,
+    /// How long something was done in the background after the last commit.
+    settled: Duration,
     /// From opening to being ready, and each scorer's first answer.
     open: Duration,
     scorers: Vec<Asked>,
@@ -102,6 +104,7 @@ pub(crate) fn run(options: &Options, folder: &Folder, report: &mut Report) -> Re
                     .figure("open_us", measured.open.as_secs_f64() * 1e6, 0)
                     .figure("first_us", asked.first.as_secs_f64() * 1e6, 0)
                     .figure("ingest_per_s", measured.ingest.per_second(), 0)
+                    .figure("settled_s", measured.settled.as_secs_f64(), 1)
                     .with("text_bytes", text)
                     .with("store_bytes", store_bytes)
                     .with("index_bytes", index_bytes)
@@ -127,6 +130,8 @@ fn ingest(mut engine: Box<dyn Engine>, options: &Options, corpus: &Corpus) -> Re
         sum += started.elapsed();
     }
     let ingest_peak = resident::peak()?.saturating_sub(before);
+    // What an engine does in the background is over before anything is asked.
+    let settled = resident::settle()?;
     let mut ingest = Samples::new();
     ingest.round(waits, options.docs, sum);
     let (mut open, mut scorers) = (Duration::ZERO, Vec::new());
@@ -139,7 +144,7 @@ fn ingest(mut engine: Box<dyn Engine>, options: &Options, corpus: &Corpus) -> Re
         let first = started.elapsed();
         scorers.push(Asked { scorer, first, queries: 0, samples: Samples::new(), peak: 0 });
     }
-    Ok(Measured { engine, ingest, ingest_peak, open, scorers })
+    Ok(Measured { engine, ingest, ingest_peak, settled, open, scorers })
 }
 
 fn ask(

@@ -3,7 +3,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use foldhash::fast::RandomState;
 use rust_stemmers::Stemmer;
+use smallvec::SmallVec;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::fold::{fold_accents, fold_case};
@@ -28,11 +30,17 @@ pub struct Analyzer {
     language: Language,
     stemmer: Option<Stemmer>,
     /// The terms of words that were met before, if they are remembered.
-    known: Option<Mutex<HashMap<Box<str>, Box<str>>>>,
+    known: Option<Mutex<HashMap<Word, Word, RandomState>>>,
 }
 
 /// How many words are remembered: most of what people write is made of fewer.
 const MAX_KNOWN: usize = 1 << 16;
+
+/// A word or its term, in place: to follow a pointer costs more than to compare.
+type Word = SmallVec<[u8; MAX_KNOWN_BYTES]>;
+
+/// Longer words are not remembered.
+const MAX_KNOWN_BYTES: usize = 24;
 
 /// The terms of one document, as an index stores them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,19 +144,20 @@ impl Analyzer {
         let known = self.known.as_ref().filter(|_| {
             // These have one term each.
             token.kind == TokenKind::Word
-                && token.text.len() <= MAX_TERM_BYTES
+                && token.text.len() <= MAX_KNOWN_BYTES
                 && token.text.bytes().all(|b| b.is_ascii_lowercase())
         });
         let Some(known) = known else { return self.for_each_new_term(token, emit) };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(term) = known.get(token.text) {
+        let word = token.text.as_bytes();
+        if let Some(term) = known.get(word).and_then(|term| std::str::from_utf8(term).ok()) {
             return emit(term);
         }
         if known.len() == MAX_KNOWN {
             known.clear();
         }
         self.for_each_new_term(token, &mut |term| {
-            known.insert(token.text.into(), term.into());
+            known.insert(word.into(), term.as_bytes().into());
             emit(term);
         });
     }

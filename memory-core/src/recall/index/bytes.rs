@@ -20,6 +20,14 @@ pub(super) fn put_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend_from_slice(bytes);
 }
 
+/// The first bytes of a key, as a number that sorts as they do.
+pub(super) fn beginning(key: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = key.len().min(first.len());
+    first[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(first)
+}
+
 /// Bytes being read from the front.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a>(pub(super) &'a [u8]);

@@ -1,5 +1,6 @@
 use std::{any::Any, sync::Arc};
 
+use foldhash::fast::RandomState;
 use quick_cache::{Weighter, sync};
 
 use super::{page::PageId, segment::Name};
@@ -7,7 +8,7 @@ use super::{page::PageId, segment::Name};
 /// Pages that were read, for the searches to come. Segments never change, so what was read once is
 /// right as long as the segment is there.
 #[derive(Debug)]
-pub struct Cache(sync::Cache<(Name, PageId), Cached, ByBytes>);
+pub struct Cache(sync::Cache<(Name, PageId), Cached, ByBytes, RandomState>);
 
 #[derive(Clone, Debug)]
 struct Cached {
@@ -31,7 +32,8 @@ impl Cache {
     /// A cache that takes about `bytes` of memory at most.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
-        Self(sync::Cache::with_weighter(bytes / PAGE_BYTES, bytes as u64, ByBytes))
+        let (hasher, lifecycle) = (RandomState::default(), sync::DefaultLifecycle::default());
+        Self(sync::Cache::with(bytes / PAGE_BYTES, bytes as u64, ByBytes, hasher, lifecycle))
     }
 
     pub(super) fn get<T: Any + Send + Sync>(&self, name: Name, id: PageId) -> Option<Arc<T>> {

@@ -1,17 +1,17 @@
 use std::{
-    collections::{BTreeMap, HashMap, btree_map::Entry},
+    collections::{BTreeMap, btree_map::Entry},
     mem,
 };
 
 use super::{
     blobs::BlobsMut,
-    document::{Analysed, Role},
+    document::Analysed,
+    lists::Lists,
     part_writer::PartWriter,
-    postings::Posting,
     root::Root,
     segment::{Pages, Sign, Totals},
 };
-use crate::Result;
+use crate::{RecordKind, Result};
 
 /// What a commit does to the index of a kind of record, gathered document by document.
 #[derive(Debug, Default)]
@@ -47,12 +47,11 @@ impl Changes {
     }
 
     /// Writes the changes as the newest segment.
-    pub(super) fn write(&mut self, blobs: &mut dyn BlobsMut, has_sessions: bool) -> Result<()> {
+    pub(super) fn write(&mut self, blobs: &mut dyn BlobsMut, kind: RecordKind) -> Result<()> {
         let mut pages = Pages::new();
-        let added =
-            write(&mut pages, blobs, Sign::Adds, has_sessions, &mem::take(&mut self.added))?;
+        let added = write(&mut pages, blobs, Sign::Adds, kind, &mem::take(&mut self.added))?;
         let removed = mem::take(&mut self.removed);
-        let removed = write(&mut pages, blobs, Sign::Removes, has_sessions, &removed)?;
+        let removed = write(&mut pages, blobs, Sign::Removes, kind, &removed)?;
         let age = Root::next_age(&*blobs)?;
         pages.into_root(age, [added, removed]).put(blobs)
     }
@@ -66,34 +65,19 @@ fn write(
     pages: &mut Pages,
     blobs: &mut dyn BlobsMut,
     sign: Sign,
-    has_sessions: bool,
+    kind: RecordKind,
     documents: &Documents,
 ) -> Result<Totals> {
-    let mut writer = PartWriter::new(sign, has_sessions);
-    let mut lists: HashMap<&[u8], Vec<Posting>> = HashMap::new();
+    let mut writer = PartWriter::new(sign, kind);
+    let mut lists = Lists::default();
     for (ordinal, ((workspace, _), document)) in (0..).zip(documents) {
         writer.document(pages, blobs, workspace, document.values.clone())?;
         for (term, role) in document.terms.iter() {
-            let postings = match role {
-                Role::Label => lists.get_mut(term),
-                Role::Counted | Role::There => Some(lists.entry(term).or_default()),
-            };
-            let Some(postings) = postings else { continue };
-            match (postings.last_mut().filter(|last| last.ordinal == ordinal), role) {
-                (Some(known), Role::Counted) => known.count = known.count.saturating_add(1),
-                (Some(known), Role::Label) => known.label = true,
-                (None, Role::Counted | Role::There) => {
-                    postings.push(Posting { ordinal, count: 1, label: false });
-                }
-                (Some(_), Role::There) | (None, Role::Label) => {}
-            }
+            lists.add(term, role, ordinal);
         }
     }
     writer.end_documents(pages, blobs)?;
-    let mut lists: Vec<_> = lists.into_iter().collect();
-    lists.sort_unstable_by_key(|(term, _)| *term);
-    for (term, postings) in &lists {
-        writer.term(pages, blobs, term, postings)?;
-    }
+    let lists = lists.sorted();
+    lists.iter().try_for_each(|(term, postings)| writer.term(pages, blobs, term, postings))?;
     writer.end(pages, blobs)
 }

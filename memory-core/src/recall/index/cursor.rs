@@ -1,7 +1,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    part::Part,
+    part::{Part, Row},
     postings::{Bound, Chunk, Chunks, Posting, Term},
 };
 use crate::Result;
@@ -81,7 +81,13 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
     fn find(&mut self, target: u32) -> Result<()> {
         let Some((_, chunk)) = &self.chunk else { return Ok(()) };
         let block = &chunk.blocks[self.block];
-        let (mut from, mut to) = (self.at, block.len() - 1);
+        // It mostly is near.
+        let (mut from, mut to, mut step) = (self.at, block.len() - 1, 1);
+        while from + step < to && chunk.ordinal(block, from + step) < target {
+            from += step + 1;
+            step *= 2;
+        }
+        to = to.min(from + step);
         while from < to {
             let middle = from + (to - from) / 2;
             if chunk.ordinal(block, middle) < target {
@@ -190,22 +196,21 @@ fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64,
     Ok(counts)
 }
 
-/// All postings of a term, in order.
-pub(super) fn all(part: &Part<'_, '_>, term: &Term) -> Result<Vec<Posting>> {
-    let mut all: Vec<Posting> = Vec::new();
-    for at in 0..term.bounds.len() {
-        let chunk = chunk(part, term, at)?;
-        for block in &chunk.blocks {
-            for at in 0..block.len() {
-                let posting = chunk.posting(block, at);
-                if all.last().is_some_and(|last| last.ordinal >= posting.ordinal) {
-                    return Err(part.segment.damaged());
-                }
-                all.push(posting);
-            }
+/// All postings of the term in a row of the dictionary, in order, put into `to`.
+pub(super) fn all(part: &Part<'_, '_>, row: &Row, to: &mut Vec<Posting>) -> Result<()> {
+    let from = to.len();
+    let value = row.0.value(row.1);
+    if !Term::read_here(value, part.totals(), to).ok_or_else(|| part.segment.damaged())? {
+        let term = Term::read(value, part.totals()).ok_or_else(|| part.segment.damaged())?;
+        for at in 0..term.bounds.len() {
+            chunk(part, &term, at)?.postings(to);
         }
     }
-    Ok(all)
+    if to[from..].is_sorted_by(|a, b| a.ordinal < b.ordinal) {
+        Ok(())
+    } else {
+        Err(part.segment.damaged())
+    }
 }
 
 /// The chunk at a place among a term's.

@@ -23,10 +23,16 @@ pub(super) fn token_key(token: &str) -> Vec<u8> {
     key
 }
 
-/// What the key of a short term begins with, and that of a long one.
+/// What the key of a short term begins with, and that of a long one. Those of terms come first, so that
+/// a token's postings can be those of a term.
 type Prefixes = [u8; 2];
-const TERM: Prefixes = *b"tT";
+const TERM: Prefixes = *b"aA";
 const TOKEN: Prefixes = *b"oO";
+
+/// Whether a key is a token's.
+pub(super) fn is_token(key: &[u8]) -> bool {
+    key.first().is_some_and(|first| TOKEN.contains(first))
+}
 
 fn push_key(to: &mut Vec<u8>, [short, long]: Prefixes, term: &str) {
     let bytes = term.as_bytes();
@@ -71,6 +77,11 @@ pub(super) struct Occurrences {
 }
 
 impl Occurrences {
+    /// With room for what texts of so many bytes mostly have.
+    fn of(bytes: usize) -> Self {
+        Self { keys: Vec::with_capacity(2 * bytes), ends: Vec::with_capacity(bytes / 3) }
+    }
+
     fn push(&mut self, prefixes: Prefixes, term: &str, role: Role) {
         push_key(&mut self.keys, prefixes, term);
         self.ends.push((self.keys.len(), role));
@@ -100,7 +111,7 @@ impl Analysed {
         analyzer: &Analyzer,
     ) -> Self {
         let text = document.readable();
-        let mut terms = Occurrences::default();
+        let mut terms = Occurrences::of(text.iter().map(|part| part.len()).sum());
         let mut counted = |term: &str| terms.push(TERM, term, Role::Counted);
         let length = analyzer.for_each_document_term(&text, &mut counted);
         if has_tokens(kind) {

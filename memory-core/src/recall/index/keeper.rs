@@ -77,16 +77,12 @@ impl Loose {
     }
 }
 
-fn has_sessions(kind: RecordKind) -> bool {
-    kind == RecordKind::Turn
-}
-
 /// Writes what a commit changes, in its transaction, and merges the smallest segments.
 pub fn append(blobs: &mut dyn BlobsMut, kind: RecordKind, changes: &mut Changes) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    changes.write(blobs, has_sessions(kind))?;
+    changes.write(blobs, kind)?;
     let roots = Root::all(&*blobs)?;
     let small = roots.iter().rev().take_while(|root| root.size() <= AT_ONCE).count();
     let from = roots.len() - small;
@@ -94,7 +90,7 @@ pub fn append(blobs: &mut dyn BlobsMut, kind: RecordKind, changes: &mut Changes)
         && roots[from + run.start..].iter().map(|root| root.size()).sum::<u64>() <= AT_ONCE
     {
         let start = from + run.start;
-        let mut merge = Merge::new(roots[start..].to_vec(), start == 0, has_sessions(kind));
+        let mut merge = Merge::new(roots[start..].to_vec(), start == 0, kind);
         while !merge.step(blobs)? {}
         end(blobs, merge)?;
     }
@@ -239,7 +235,7 @@ impl Keeper {
         is_oldest: bool,
         now: i64,
     ) -> Result<()> {
-        let merge = Merge::new(roots, is_oldest, has_sessions(self.kind));
+        let merge = Merge::new(roots, is_oldest, self.kind);
         Loose::Written(now).put(blobs, &merge.name())?;
         self.merge = Some(merge);
         Ok(())

@@ -1,8 +1,9 @@
-use std::{mem, ops::Range, sync::Arc};
+use std::{cmp::Ordering, mem, ops::Range, sync::Arc};
 
 use super::{
     blobs::BlobsMut,
     cursor,
+    document::is_token,
     page::Kind,
     part::{Part, Walk},
     part_writer::PartWriter,
@@ -11,7 +12,7 @@ use super::{
     segment::{Pages, Segment, Sign},
     values::Values,
 };
-use crate::Result;
+use crate::{RecordKind, Result};
 
 /// The new ordinal of a document that does not come along.
 const DROPPED: u32 = u32::MAX;
@@ -32,6 +33,8 @@ pub(super) struct Merge {
     roots: Vec<Arc<Root>>,
     /// Whether nothing is older: then there is nothing left to remove.
     is_oldest: bool,
+    /// Whether documents of newer segments mostly come before those of older ones.
+    is_newest_first: bool,
     pages: Pages,
     /// What has become of each document: by segment and sign.
     ordinals: Vec<[Vec<u32>; 2]>,
@@ -60,13 +63,14 @@ struct Documents {
 type Parts<'s, 'b> = Vec<[Part<'s, 'b>; 2]>;
 
 impl Merge {
-    pub(super) fn new(roots: Vec<Arc<Root>>, is_oldest: bool, has_sessions: bool) -> Self {
+    pub(super) fn new(roots: Vec<Arc<Root>>, is_oldest: bool, kind: RecordKind) -> Self {
         Self {
             ordinals: roots.iter().map(|_| [Vec::new(), Vec::new()]).collect(),
             roots,
             is_oldest,
+            is_newest_first: kind != RecordKind::Turn,
             pages: Pages::new(),
-            writers: Sign::BOTH.map(|sign| PartWriter::new(sign, has_sessions)),
+            writers: Sign::BOTH.map(|sign| PartWriter::new(sign, kind)),
             stage: Stage::Documents(Documents::default()),
         }
     }
@@ -145,7 +149,7 @@ impl Merge {
         sign: Sign,
         mut walks: Vec<Walk>,
     ) -> Result<Stage> {
-        let mut terms = Vec::new();
+        let mut merged = Terms::default();
         let mut is_over = false;
         {
             let segments = open(&self.roots, &*blobs);
@@ -157,38 +161,44 @@ impl Merge {
                     walks.push(walk);
                 }
             }
-            let mut work = 0;
+            let (mut work, mut least, mut postings) = (0, Vec::new(), Vec::new());
             while work < STEP {
-                let Some(term) = walks.iter().filter_map(Walk::key).min() else {
+                find_least(&walks, &mut least);
+                let Some(term) = least.first().and_then(|at| walks[*at].key()) else {
                     is_over = true;
                     break;
                 };
-                let term = term.to_vec();
-                let mut postings = Vec::new();
-                for (at, (walk, part)) in walks.iter_mut().zip(&parts).enumerate() {
-                    if let Some(row) = walk.row()
-                        && walk.key() == Some(&term)
-                    {
-                        let ordinals = &self.ordinals[at][sign as usize];
-                        for posting in cursor::all(part, &*part.term_in(row)?)? {
-                            work += 1;
-                            let ordinal = ordinals.get(posting.ordinal as usize);
-                            let ordinal = *ordinal.ok_or_else(|| part.segment.damaged())?;
-                            if ordinal != DROPPED {
-                                postings.push(Posting { ordinal, ..posting });
-                            }
-                        }
-                        walk.advance(part)?;
+                let is_token = is_token(term);
+                merged.keys.extend_from_slice(term);
+                if self.is_newest_first {
+                    least.reverse();
+                }
+                for at in &least {
+                    let (walk, part) = (&mut walks[*at], &parts[*at]);
+                    postings.clear();
+                    if let Some(row) = walk.row() {
+                        cursor::all(part, row, &mut postings)?;
                     }
+                    work += postings.len();
+                    let ordinals = &self.ordinals[*at][sign as usize];
+                    for posting in &postings {
+                        let ordinal = ordinals.get(posting.ordinal as usize);
+                        let ordinal = *ordinal.ok_or_else(|| part.segment.damaged())?;
+                        // A token's may be those of a term, which is counted.
+                        let Posting { count, label, .. } = *posting;
+                        let (count, label) = if is_token { (1, false) } else { (count, label) };
+                        if ordinal != DROPPED {
+                            merged.postings.push(Posting { ordinal, count, label });
+                        }
+                    }
+                    walk.advance(part)?;
                 }
                 work += TERM;
-                // Stable, since it makes use of runs that are sorted: those of one segment are.
-                postings.sort_by_key(|posting| posting.ordinal);
-                terms.push((term, postings));
+                merged.end();
             }
         }
         let writer = &mut self.writers[sign as usize];
-        for (term, postings) in terms.iter().filter(|(_, postings)| !postings.is_empty()) {
+        for (term, postings) in merged.iter().filter(|(_, postings)| !postings.is_empty()) {
             writer.term(&mut self.pages, blobs, term, postings)?;
         }
         Ok(match (is_over, sign) {
@@ -196,6 +206,52 @@ impl Merge {
             (true, Sign::Adds) => Stage::Terms(Sign::Removes, Vec::new()),
             (true, Sign::Removes) => Stage::Done,
         })
+    }
+}
+
+/// Terms with their postings.
+#[derive(Default)]
+struct Terms {
+    keys: Vec<u8>,
+    postings: Vec<Posting>,
+    /// Where those of each term end.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Terms {
+    /// All postings of the last term are there.
+    fn end(&mut self) {
+        let from = self.ends.last().map_or(0, |(_, end)| *end);
+        // Stable, since it makes use of runs that are sorted: those of one segment are.
+        self.postings[from..].sort_by_key(|posting| posting.ordinal);
+        self.ends.push((self.keys.len(), self.postings.len()));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[Posting])> {
+        let mut start = (0, 0);
+        self.ends.iter().map(move |end| {
+            let (key, postings) = (start.0..end.0, start.1..end.1);
+            start = *end;
+            (&self.keys[key], &self.postings[postings])
+        })
+    }
+}
+
+/// Finds the walks that are at the least key; none if all are at the end.
+fn find_least(walks: &[Walk], least: &mut Vec<usize>) {
+    least.clear();
+    let mut best: Option<(u64, &[u8])> = None;
+    for (at, walk) in walks.iter().enumerate() {
+        let Some(key) = walk.key() else { continue };
+        let next = (walk.beginning(), key);
+        let order = best.map_or(Ordering::Less, |best| next.cmp(&best));
+        if order == Ordering::Less {
+            least.clear();
+            best = Some(next);
+        }
+        if order != Ordering::Greater {
+            least.push(at);
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod cursor;
 mod document;
 mod formula;
 mod keeper;
+mod lists;
 mod memory;
 mod merge;
 mod packed;

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::{
-    bytes::{Input, put_number},
+    bytes::{Input, beginning, put_number},
     page::{Kind, PageId},
     postings::{Chunk, Term},
     segment::{Segment, Sign, Totals},
@@ -187,12 +187,14 @@ pub(super) struct Walk {
     kind: Kind,
     next: u32,
     row: Option<Row>,
+    /// Of the row's key.
+    beginning: u64,
 }
 
 impl Walk {
     /// A walk before the first row.
     pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, next: 0, row: None }
+        Self { kind, next: 0, row: None, beginning: 0 }
     }
 
     /// Goes on to the next row; none after the last.
@@ -206,7 +208,13 @@ impl Walk {
             self.row = page.map(|page| (page, 0));
             self.next += 1;
         }
+        self.beginning = self.key().map_or(0, beginning);
         Ok(self.row.as_ref())
+    }
+
+    /// The first bytes of the key that the walk is at, as a number.
+    pub(super) fn beginning(&self) -> u64 {
+        self.beginning
     }
 
     /// The row that the walk is at.

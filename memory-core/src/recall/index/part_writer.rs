@@ -1,16 +1,19 @@
-use std::mem;
+use std::{collections::HashMap, mem};
+
+use sha2::{Digest as _, Sha256};
 
 use super::{
     blobs::BlobsMut,
     bytes::put_number,
+    document::{has_tokens, is_token},
     page::{Kind, PageId},
     part::Stretch,
-    postings::{Posting, Term},
+    postings::{BLOCK_POSTINGS, Posting, Term},
     segment::{Pages, Sign, Totals},
     table::TableWriter,
     values::{BLOCK, Values, ValuesBlock},
 };
-use crate::Result;
+use crate::{RecordKind, Result};
 
 /// Writes a part of a segment: all documents in the order of their places, then all terms bytewise.
 pub(super) struct PartWriter {
@@ -27,14 +30,19 @@ pub(super) struct PartWriter {
     /// Key, first ordinal and number of documents.
     directory: Vec<(u64, u32, u32)>,
     dictionary: TableWriter,
+    /// What it has of a term, while that is written.
+    value: Vec<u8>,
     chunks: u32,
+    /// What the dictionary has of terms with chunks, by the digest of the documents they are in: a token
+    /// that is in the same ones has the same chunks. Nothing where there are no tokens.
+    shared: Option<HashMap<[u8; 32], Vec<u8>>>,
 }
 
 impl PartWriter {
-    pub(super) fn new(sign: Sign, has_sessions: bool) -> Self {
+    pub(super) fn new(sign: Sign, kind: RecordKind) -> Self {
         Self {
             sign,
-            by_session: has_sessions && sign == Sign::Adds,
+            by_session: kind == RecordKind::Turn && sign == Sign::Adds,
             totals: Totals {
                 min_length: u64::MAX,
                 newest: i64::MIN,
@@ -47,7 +55,9 @@ impl PartWriter {
             workspaces: TableWriter::new(sign, Kind::Workspaces),
             directory: Vec::new(),
             dictionary: TableWriter::new(sign, Kind::Dictionary),
+            value: Vec::new(),
             chunks: 0,
+            shared: has_tokens(kind).then(HashMap::new),
         }
     }
 
@@ -134,15 +144,30 @@ impl PartWriter {
         term: &[u8],
         postings: &[Posting],
     ) -> Result<()> {
-        let (sign, measures, chunks) = (self.sign, &self.measures, &mut self.chunks);
+        let shared = self.shared.as_mut().filter(|_| postings.len() > BLOCK_POSTINGS);
+        let mut shared = shared.map(|shared| (shared, digest(postings)));
+        if is_token(term)
+            && let Some((shared, digest)) = &shared
+            && let Some(value) = shared.get(digest)
+        {
+            return self.dictionary.put(pages, blobs, term, value);
+        }
+        let Self { sign, measures, chunks, value, .. } = self;
         let measure = |ordinal: u32| measures[ordinal as usize];
-        let value = Term::encode(postings, self.totals.newest, &measure, |chunk| {
+        value.clear();
+        Term::encode(value, postings, self.totals.newest, &measure, |chunk| {
             let number = *chunks;
             *chunks += 1;
-            pages.put(blobs, PageId::new(sign, Kind::Chunk, number), chunk)?;
+            pages.put(blobs, PageId::new(*sign, Kind::Chunk, number), chunk)?;
             Ok(number)
         })?;
-        self.dictionary.put(pages, blobs, term, &value)
+        self.dictionary.put(pages, blobs, term, value)?;
+        if let Some((shared, digest)) = &mut shared
+            && !is_token(term)
+        {
+            shared.insert(*digest, value.clone());
+        }
+        Ok(())
     }
 
     /// To be called after the last term.
@@ -151,4 +176,10 @@ impl PartWriter {
         self.dictionary.end(pages, blobs)?;
         Ok(self.totals)
     }
+}
+
+/// A digest of the documents that postings are of.
+fn digest(postings: &[Posting]) -> [u8; 32] {
+    let ordinals = postings.iter().flat_map(|posting| posting.ordinal.to_le_bytes());
+    Sha256::digest(ordinals.collect::<Vec<u8>>()).into()
 }

@@ -152,6 +152,32 @@ impl Block {
     pub(super) fn len(&self) -> usize {
         self.bound.postings as usize
     }
+
+    /// The ordinal of a posting.
+    #[inline]
+    fn ordinal(&self, page: &[u8], at: usize) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 32 bits")]
+        let distance = self.ordinals.get(page, at) as u32;
+        self.base.wrapping_add(distance)
+    }
+
+    #[inline]
+    fn posting(&self, page: &[u8], at: usize) -> Posting {
+        let rest = self.rest.get(page, at);
+        let labels = u32::from(self.bound.labels > 0);
+        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 33 bits")]
+        let count = (rest >> labels) as u32;
+        Posting {
+            ordinal: self.ordinal(page, at),
+            count: count.saturating_add(1),
+            label: labels == 1 && rest & 1 == 1,
+        }
+    }
+
+    /// All its postings.
+    fn postings(&self, page: &[u8]) -> impl Iterator<Item = Posting> {
+        (0..self.len()).map(|at| self.posting(page, at))
+    }
 }
 
 /// Where the postings of a term are.
@@ -181,24 +207,25 @@ impl std::fmt::Debug for Chunks {
 }
 
 impl Term {
-    /// What the dictionary keeps of a term with these `postings`, at least one. Chunks are handed to
-    /// `put_chunk`, which numbers them.
+    /// Appends what the dictionary keeps of a term with these `postings`, at least one. Chunks are
+    /// handed to `put_chunk`, which numbers them.
     pub(super) fn encode<E>(
+        to: &mut Vec<u8>,
         postings: &[Posting],
         newest: i64,
         measure: &Measure<'_>,
         mut put_chunk: impl FnMut(Vec<u8>) -> Result<u32, E>,
-    ) -> Result<Vec<u8>, E> {
-        let mut to = Vec::new();
+    ) -> Result<(), E> {
         let labels = postings.iter().filter(|posting| posting.label).count();
-        put_number(&mut to, postings.len() as u64);
-        put_number(&mut to, labels as u64);
+        put_number(to, postings.len() as u64);
+        put_number(to, labels as u64);
         if postings.len() <= BLOCK_POSTINGS {
-            let bound = Bound::of(postings, measure);
-            put_number(&mut to, u64::from(bound.last));
-            put_number(&mut to, u64::from(bound.max_count));
-            Block::put(&mut to, postings, &bound, 0);
-            return Ok(to);
+            // The rest of its bound is that of all documents.
+            let bound = Bound::of(postings, &|_| (0, 0, false));
+            put_number(to, u64::from(bound.last));
+            put_number(to, u64::from(bound.max_count));
+            Block::put(to, postings, &bound, 0);
+            return Ok(());
         }
         let (mut bounds, mut first, mut base) = (Vec::new(), None, 0);
         for chunk in postings.chunks(BLOCK_POSTINGS * CHUNK_BLOCKS) {
@@ -208,28 +235,19 @@ impl Term {
             bound.put(&mut bounds, base, newest);
             base = bound.last + 1;
         }
-        put_number(&mut to, u64::from(first.unwrap_or_default()));
+        put_number(to, u64::from(first.unwrap_or_default()));
         to.extend_from_slice(&bounds);
-        Ok(to)
+        Ok(())
     }
 
     pub(super) fn read(value: &[u8], totals: &Totals) -> Option<Self> {
         let mut input = Input(value);
         let (postings, labels) = (input.small()?, input.small()?);
         if postings as usize <= BLOCK_POSTINGS {
-            let (last, max_count) = (input.small()?, input.small()?);
-            let Totals { min_length, newest, .. } = *totals;
-            let bound = Bound { last, postings, labels, max_count, min_length, newest, open: true };
-            let page = input.0.to_vec();
-            let (block, end) = Block::read(&page, 0, bound, 0)?;
-            let chunk = Chunk { blocks: vec![block], page };
-            let is_whole = end == chunk.page.len();
-            return is_whole.then(|| Self {
-                postings,
-                labels,
-                bounds: vec![bound],
-                chunks: Chunks::Here(Arc::new(chunk)),
-            });
+            let block = Self::block(&mut input, (postings, labels), totals)?;
+            let bounds = vec![block.bound];
+            let chunk = Chunk { blocks: vec![block], page: input.0.to_vec() };
+            return Some(Self { postings, labels, bounds, chunks: Chunks::Here(Arc::new(chunk)) });
         }
         let first = input.small()?;
         let (mut bounds, mut base) = (Vec::new(), 0);
@@ -239,6 +257,31 @@ impl Term {
             bounds.push(bound);
         }
         Some(Self { postings, labels, bounds, chunks: Chunks::From(first) })
+    }
+
+    /// The only block of a term, which then is all of what is left of `input`.
+    fn block(
+        input: &mut Input<'_>,
+        (postings, labels): (u32, u32),
+        totals: &Totals,
+    ) -> Option<Block> {
+        let (last, max_count) = (input.small()?, input.small()?);
+        let Totals { min_length, newest, .. } = *totals;
+        let bound = Bound { last, postings, labels, max_count, min_length, newest, open: true };
+        let (block, end) = Block::read(input.0, 0, bound, 0)?;
+        (end == input.0.len()).then_some(block)
+    }
+
+    /// All postings of a term that has them in the dictionary, put into `to`; false if it has chunks.
+    pub(super) fn read_here(value: &[u8], totals: &Totals, to: &mut Vec<Posting>) -> Option<bool> {
+        let mut input = Input(value);
+        let (postings, labels) = (input.small()?, input.small()?);
+        if postings as usize > BLOCK_POSTINGS {
+            return Some(false);
+        }
+        let block = Self::block(&mut input, (postings, labels), totals)?;
+        to.extend(block.postings(input.0));
+        Some(true)
     }
 }
 
@@ -278,23 +321,18 @@ impl Chunk {
     /// The ordinal of a posting of a block.
     #[inline]
     pub(super) fn ordinal(&self, block: &Block, at: usize) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 32 bits")]
-        let distance = block.ordinals.get(&self.page, at) as u32;
-        block.base.wrapping_add(distance)
+        block.ordinal(&self.page, at)
     }
 
     /// A posting of a block.
     #[inline]
     pub(super) fn posting(&self, block: &Block, at: usize) -> Posting {
-        let rest = block.rest.get(&self.page, at);
-        let labels = u32::from(block.bound.labels > 0);
-        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 33 bits")]
-        let count = (rest >> labels) as u32;
-        Posting {
-            ordinal: self.ordinal(block, at),
-            count: count.saturating_add(1),
-            label: labels == 1 && rest & 1 == 1,
-        }
+        block.posting(&self.page, at)
+    }
+
+    /// All postings, put into `to`.
+    pub(super) fn postings(&self, to: &mut Vec<Posting>) {
+        self.blocks.iter().for_each(|block| to.extend(block.postings(&self.page)));
     }
 }
 

@@ -138,13 +138,12 @@ pub(super) fn collect(
 
 /// Whether a document could come in.
 enum Reached {
-    Perhaps,
+    /// This one could, with so much for being open at most.
+    Perhaps { bonus: f64 },
     /// Another could, this one could not.
     NotAt,
     /// None could, up to this one.
-    No {
-        end: u32,
-    },
+    No { end: u32 },
 }
 
 /// A search of a stretch.
@@ -188,7 +187,9 @@ impl Search<'_, '_, '_> {
                     continue;
                 }
                 Reached::NotAt => {}
-                Reached::Perhaps => self.score(at, &mut walks, judge, top, &mut counts)?,
+                Reached::Perhaps { bonus } => {
+                    self.score((at, bonus), &mut walks, judge, top, &mut counts)?;
+                }
             }
             for walk in &mut walks[self.optional..] {
                 if walk.cursor.ordinal() == at {
@@ -220,7 +221,7 @@ impl Search<'_, '_, '_> {
         let (bonus, newest) =
             (if open { self.formula.bonus() } else { 0.0 }, latest.min(self.newest));
         if top.admits(self.formula.up(most_at) + bonus, newest) {
-            Reached::Perhaps
+            Reached::Perhaps { bonus }
         } else if top.admits(self.formula.up(most) + bonus, newest) {
             Reached::NotAt
         } else {
@@ -230,19 +231,19 @@ impl Search<'_, '_, '_> {
 
     fn score(
         &mut self,
-        at: u32,
+        (at, bonus): (u32, f64),
         walks: &mut [Walk<'_, '_, '_>],
         judge: &mut dyn Judge,
         top: &mut Top,
         counts: &mut Vec<(usize, u32)>,
     ) -> Result<()> {
         let Self { formula, .. } = *self;
-        let (values, row) = self.part.values(at)?;
-        let (length, created_at) = (values.length(row), values.created_at(row));
-        if self.stretch.newest_first {
-            self.newest = created_at;
+        // Values are far away: they are read first only if there is no bound without them.
+        let (mut length, mut newest) = (0, self.newest);
+        if formula.needs_length() {
+            let (values, row) = self.part.values(at)?;
+            (length, newest) = (values.length(row), values.created_at(row));
         }
-        let bonus = if values.open(row) { formula.bonus() } else { 0.0 };
         counts.clear();
         let mut so_far = bonus;
         let mut add = |walk: &Walk<'_, '_, '_>, so_far: &mut f64| {
@@ -253,19 +254,28 @@ impl Search<'_, '_, '_> {
         };
         walks[self.optional..].iter().for_each(|walk| add(walk, &mut so_far));
         for i in (0..self.optional).rev() {
-            if !top.admits(formula.up(so_far + self.sums[i + 1]), created_at) {
+            if !top.admits(formula.up(so_far + self.sums[i + 1]), newest) {
                 return Ok(());
             }
             let walk = &mut walks[i];
             let Some(bound) = walk.cursor.bound(at) else { continue };
             let most = so_far + self.sums[i] + formula.bound(walk.term, bound);
-            if !top.admits(formula.up(most), created_at) {
+            if !top.admits(formula.up(most), newest) {
                 return Ok(());
             }
             walk.cursor.seek(at)?;
             add(walk, &mut so_far);
         }
-        if !top.admits(formula.up(so_far), created_at) || !judge.passes(values, row) {
+        if !top.admits(formula.up(so_far), newest) {
+            return Ok(());
+        }
+        let (values, row) = self.part.values(at)?;
+        let created_at = values.created_at(row);
+        if self.stretch.newest_first {
+            self.newest = created_at;
+        }
+        let bonus = if values.open(row) { formula.bonus() } else { 0.0 };
+        if !judge.passes(values, row) {
             return Ok(());
         }
         // The same sum as everywhere: in the order of the terms.

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// How many documents share a block of values.
-pub(super) const BLOCK: u32 = 512;
+pub(super) const BLOCK: u32 = 2048;
 
 /// What the index keeps of a document beside its terms: what scores, ties and filters need.
 #[derive(Clone, Debug, PartialEq, Eq)]

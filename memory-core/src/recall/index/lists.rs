@@ -1,0 +1,101 @@
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use super::{bytes::beginning, document::Role, postings::Posting};
+
+/// The postings of the terms of some documents, gathered document by document.
+#[derive(Default)]
+pub(super) struct Lists<'d> {
+    /// Numbers the terms. They are there in place: to follow a pointer costs more than to compare.
+    numbers: HashMap<SmallVec<[u8; 24]>, usize, RandomState>,
+    terms: Vec<List<'d>>,
+    /// Postings with the numbers of their terms.
+    postings: Vec<(usize, Posting)>,
+}
+
+struct List<'d> {
+    term: &'d [u8],
+    /// How many postings there are, and where the last one is.
+    count: usize,
+    last: usize,
+}
+
+impl<'d> Lists<'d> {
+    /// A term occurs in a document that is no earlier than those before.
+    pub(super) fn add(&mut self, term: &'d [u8], role: Role, ordinal: u32) {
+        let Self { numbers, terms, postings } = self;
+        let number = match role {
+            // What names the speaker counts where it occurs.
+            Role::Label => match numbers.get(term) {
+                Some(number) => *number,
+                None => return,
+            },
+            Role::Counted | Role::There => match numbers.get(term) {
+                Some(number) => *number,
+                None => {
+                    terms.push(List { term, count: 0, last: 0 });
+                    numbers.insert(term.into(), terms.len() - 1);
+                    terms.len() - 1
+                }
+            },
+        };
+        let list = &mut terms[number];
+        let last = postings.get_mut(list.last).map(|(_, posting)| posting);
+        let last = last.filter(|last| list.count > 0 && last.ordinal == ordinal);
+        match (last, role) {
+            (Some(known), Role::Counted) => known.count = known.count.saturating_add(1),
+            (Some(known), Role::Label) => known.label = true,
+            (None, Role::Counted | Role::There) => {
+                list.count += 1;
+                list.last = postings.len();
+                postings.push((number, Posting { ordinal, count: 1, label: false }));
+            }
+            (Some(_), Role::There) | (None, Role::Label) => {}
+        }
+    }
+
+    /// The terms in byte order, with their postings in order.
+    pub(super) fn sorted(&self) -> Sorted<'d> {
+        let mut sorted: Vec<(u64, usize)> =
+            self.terms.iter().map(|list| beginning(list.term)).zip(0..).collect();
+        sorted.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| self.terms[a.1].term.cmp(self.terms[b.1].term))
+        });
+        let mut ends = vec![0; self.terms.len()];
+        let mut terms = Vec::with_capacity(sorted.len());
+        let mut start = 0;
+        for (_, number) in sorted {
+            let List { term, count, .. } = &self.terms[number];
+            ends[number] = start;
+            start += count;
+            terms.push((*term, start));
+        }
+        let mut postings = vec![Posting { ordinal: 0, count: 0, label: false }; start];
+        for (number, posting) in &self.postings {
+            postings[ends[*number]] = *posting;
+            ends[*number] += 1;
+        }
+        Sorted { terms, postings }
+    }
+}
+
+/// Terms in byte order.
+pub(super) struct Sorted<'d> {
+    /// With the end of their postings.
+    terms: Vec<(&'d [u8], usize)>,
+    postings: Vec<Posting>,
+}
+
+impl<'d> Sorted<'d> {
+    /// The terms with their postings, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'d [u8], &[Posting])> {
+        let mut start = 0;
+        self.terms.iter().map(move |(term, end)| {
+            let postings = &self.postings[start..*end];
+            start = *end;
+            (*term, postings)
+        })
+    }
+}
