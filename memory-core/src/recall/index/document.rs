@@ -1,6 +1,6 @@
 use sha2::{Digest as _, Sha256};
 
-use super::values::Values;
+use super::{values::Values, words::for_each_word};
 use crate::{
     RecordKind, Workspace,
     recall::{Analyzer, Document, overlap::for_each_overlap_token, speech::asks},
@@ -24,14 +24,21 @@ pub(super) fn token_key(token: &str) -> Vec<u8> {
 }
 
 /// What the key of a short term begins with, and that of a long one. Those of terms come first, so that
-/// a token's postings can be those of a term.
+/// the postings of a token or a word can be those of a term.
 type Prefixes = [u8; 2];
 const TERM: Prefixes = *b"aA";
 const TOKEN: Prefixes = *b"oO";
 
-/// Whether a key is a token's.
-pub(super) fn is_token(key: &[u8]) -> bool {
-    key.first().is_some_and(|first| TOKEN.contains(first))
+/// What the keys of the words begin with by which [`find`](super::find()) finds, the last of all keys.
+pub(super) const WORD: u8 = b'w';
+
+/// The key of documents with words that are too long for keys.
+pub(super) const LONG_WORDS: &[u8] = b"W";
+
+/// Whether it is not counted how often what a key stands for is in a document.
+pub(super) fn is_uncounted(key: &[u8]) -> bool {
+    let is_first = |first: &u8| TOKEN.contains(first) || *first == WORD || LONG_WORDS[0] == *first;
+    key.first().is_some_and(is_first)
 }
 
 fn push_key(to: &mut Vec<u8>, [short, long]: Prefixes, term: &str) {
@@ -82,6 +89,11 @@ impl Occurrences {
         Self { keys: Vec::with_capacity(2 * bytes), ends: Vec::with_capacity(bytes / 3) }
     }
 
+    fn push_key(&mut self, key: &[u8], role: Role) {
+        self.keys.extend_from_slice(key);
+        self.ends.push((self.keys.len(), role));
+    }
+
     fn push(&mut self, prefixes: Prefixes, term: &str, role: Role) {
         push_key(&mut self.keys, prefixes, term);
         self.ends.push((self.keys.len(), role));
@@ -130,6 +142,21 @@ impl Analysed {
             role: turn.map_or_else(String::new, |(_, role)| role.to_owned()),
         };
         Self { workspace: workspace.clone(), values, terms }
+    }
+
+    /// Makes it to be found by [`find`](super::find()), too; `document` is the same.
+    #[must_use]
+    pub fn with_words(mut self, document: &Document<'_>) -> Self {
+        for part in &*document.readable() {
+            for_each_word(part, &mut |word| {
+                if word.len() > MAX_TERM_BYTES {
+                    self.terms.push_key(LONG_WORDS, Role::There);
+                } else {
+                    self.terms.push_key(&[&[WORD], word.as_bytes()].concat(), Role::There);
+                }
+            });
+        }
+        self
     }
 }
 

@@ -3,7 +3,7 @@ use std::{cmp::Ordering, mem, ops::Range, sync::Arc};
 use super::{
     blobs::BlobsMut,
     cursor,
-    document::is_token,
+    document::is_uncounted,
     page::Kind,
     part::{Part, Walk},
     part_writer::PartWriter,
@@ -119,7 +119,7 @@ impl Merge {
         let mut is_over = false;
         {
             let segments = open(&self.roots, &*blobs);
-            let parts = parts(&segments);
+            let parts = Part::all(&segments);
             for _ in 0..STEP {
                 if let Some(place) = state.next_place(&parts)? {
                     state.decide(&parts, place, self.is_oldest, &mut self.ordinals, &mut kept)?;
@@ -168,7 +168,7 @@ impl Merge {
                     is_over = true;
                     break;
                 };
-                let is_token = is_token(term);
+                let is_uncounted = is_uncounted(term);
                 merged.keys.extend_from_slice(term);
                 if self.is_newest_first {
                     least.reverse();
@@ -184,9 +184,9 @@ impl Merge {
                     for posting in &postings {
                         let ordinal = ordinals.get(posting.ordinal as usize);
                         let ordinal = *ordinal.ok_or_else(|| part.segment.damaged())?;
-                        // A token's may be those of a term, which is counted.
+                        // They may be those of a term, which is counted.
                         let Posting { count, label, .. } = *posting;
-                        let (count, label) = if is_token { (1, false) } else { (count, label) };
+                        let (count, label) = if is_uncounted { (1, false) } else { (count, label) };
                         if ordinal != DROPPED {
                             merged.postings.push(Posting { ordinal, count, label });
                         }
@@ -257,10 +257,6 @@ fn find_least(walks: &[Walk], least: &mut Vec<usize>) {
 
 fn open<'b>(roots: &[Arc<Root>], blobs: &'b dyn super::Blobs) -> Vec<Segment<'b>> {
     roots.iter().map(|root| Segment::new(blobs, root.clone(), None)).collect()
-}
-
-fn parts<'s, 'b>(segments: &'s [Segment<'b>]) -> Parts<'s, 'b> {
-    segments.iter().map(|segment| Sign::BOTH.map(|sign| Part::new(segment, sign))).collect()
 }
 
 impl Documents {

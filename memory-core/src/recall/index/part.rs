@@ -62,6 +62,11 @@ impl<'s, 'b> Part<'s, 'b> {
         Self { segment, sign, values: vec![OnceCell::new(); blocks as usize] }
     }
 
+    /// Both parts of each segment.
+    pub(super) fn all(segments: &'s [Segment<'b>]) -> Vec<[Self; 2]> {
+        segments.iter().map(|segment| Sign::BOTH.map(|sign| Self::new(segment, sign))).collect()
+    }
+
     pub(super) fn totals(&self) -> &Totals {
         self.segment.root.totals(self.sign)
     }
@@ -71,7 +76,7 @@ impl<'s, 'b> Part<'s, 'b> {
     }
 
     /// All of the part's documents.
-    pub(super) fn everything(&self) -> Stretch {
+    fn everything(&self) -> Stretch {
         let Totals { documents, length, newest_first, .. } = *self.totals();
         Stretch { ordinals: 0..documents, length, newest_first }
     }
@@ -81,27 +86,38 @@ impl<'s, 'b> Part<'s, 'b> {
         self.segment.page(self.sign, PageId::new(self.sign, kind, number))
     }
 
-    /// The page of a table that `key` would be in.
-    fn page_of(&self, kind: Kind, key: &[u8]) -> Result<Option<Arc<Table>>> {
+    /// The number of the page of a table that `key` would be in; none if it would be before the first.
+    pub(super) fn page_number(&self, kind: Kind, key: &[u8]) -> Result<Option<u32>> {
         if self.is_empty() {
             return Ok(None);
         }
         let Some(fence) = self.table(Kind::Fence, kind as u32)? else { return Ok(None) };
-        let Some(number) = fence.partition(|first| first <= key).checked_sub(1) else {
-            return Ok(None);
-        };
-        let number = u32::try_from(number).map_err(|_| self.segment.damaged())?;
+        let number = fence.partition(|first| first <= key).checked_sub(1);
+        number.map(u32::try_from).transpose().map_err(|_| self.segment.damaged())
+    }
+
+    /// The page of a table that `key` would be in.
+    fn page_of(&self, kind: Kind, key: &[u8]) -> Result<Option<Arc<Table>>> {
+        let Some(number) = self.page_number(kind, key)? else { return Ok(None) };
         self.table(kind, number)?.map_or_else(|| Err(self.segment.damaged()), |page| Ok(Some(page)))
     }
 
     /// Where `key` is in a table.
-    fn find(&self, kind: Kind, key: &[u8]) -> Result<Option<Row>> {
+    pub(super) fn find(&self, kind: Kind, key: &[u8]) -> Result<Option<Row>> {
         let Some(page) = self.page_of(kind, key)? else { return Ok(None) };
         Ok(page.find(key).map(|row| (page, row)))
     }
 
+    /// The documents of `workspace`, or all.
+    pub(super) fn within(&self, workspace: Option<&str>) -> Result<Stretch> {
+        match workspace {
+            None => Ok(self.everything()),
+            Some(workspace) => Ok(self.workspace(workspace)?.unwrap_or(Stretch::NONE)),
+        }
+    }
+
     /// The documents of `workspace`.
-    pub(super) fn workspace(&self, workspace: &str) -> Result<Option<Stretch>> {
+    fn workspace(&self, workspace: &str) -> Result<Option<Stretch>> {
         self.find(Kind::Workspaces, workspace.as_bytes())?.map(|row| self.stretch(&row)).transpose()
     }
 

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     blobs::BlobsMut,
     bytes::put_number,
-    document::{has_tokens, is_token},
+    document::is_uncounted,
     page::{Kind, PageId},
     part::Stretch,
     postings::{BLOCK_POSTINGS, Posting, Term},
@@ -34,8 +34,8 @@ pub(super) struct PartWriter {
     value: Vec<u8>,
     chunks: u32,
     /// What the dictionary has of terms with chunks, by the digest of the documents they are in: a token
-    /// that is in the same ones has the same chunks. Nothing where there are no tokens.
-    shared: Option<HashMap<[u8; 32], Vec<u8>>>,
+    /// or word that is in the same ones has the same chunks.
+    shared: HashMap<[u8; 32], Vec<u8>>,
 }
 
 impl PartWriter {
@@ -57,7 +57,7 @@ impl PartWriter {
             dictionary: TableWriter::new(sign, Kind::Dictionary),
             value: Vec::new(),
             chunks: 0,
-            shared: has_tokens(kind).then(HashMap::new),
+            shared: HashMap::new(),
         }
     }
 
@@ -144,12 +144,9 @@ impl PartWriter {
         term: &[u8],
         postings: &[Posting],
     ) -> Result<()> {
-        let shared = self.shared.as_mut().filter(|_| postings.len() > BLOCK_POSTINGS);
-        let mut shared = shared.map(|shared| (shared, digest(postings)));
-        if is_token(term)
-            && let Some((shared, digest)) = &shared
-            && let Some(value) = shared.get(digest)
-        {
+        let digest = (postings.len() > BLOCK_POSTINGS).then(|| digest(postings));
+        let shared = digest.filter(|_| is_uncounted(term));
+        if let Some(value) = shared.and_then(|digest| self.shared.get(&digest)) {
             return self.dictionary.put(pages, blobs, term, value);
         }
         let Self { sign, measures, chunks, value, .. } = self;
@@ -162,10 +159,8 @@ impl PartWriter {
             Ok(number)
         })?;
         self.dictionary.put(pages, blobs, term, value)?;
-        if let Some((shared, digest)) = &mut shared
-            && !is_token(term)
-        {
-            shared.insert(*digest, value.clone());
+        if let Some(digest) = digest {
+            self.shared.entry(digest).or_insert_with(|| value.clone());
         }
         Ok(())
     }

@@ -8,7 +8,6 @@ use super::{
     formula::Formula,
     part::{Part, Stretch},
     postings::Term,
-    root::Root,
     segment::{Segment, Sign},
     top::{Judge, Spot, Top, collect},
     values::ValuesBlock,
@@ -69,13 +68,8 @@ pub fn search(
     if question.k == 0 || terms.is_empty() {
         return Ok(Vec::new());
     }
-    let mut segments = Vec::new();
-    for (blobs, cache) in [(blobs, Some(cache)), (newest, None)] {
-        let roots = Root::all_by(blobs, cache)?;
-        segments.extend(roots.into_iter().map(|root| Segment::new(blobs, root, cache)));
-    }
-    let parts: Vec<[Part<'_, '_>; 2]> =
-        segments.iter().map(|segment| Sign::BOTH.map(|sign| Part::new(segment, sign))).collect();
+    let segments = Segment::all(blobs, cache, newest)?;
+    let parts = Part::all(&segments);
     let searched = Searched::new(&parts, &terms, question.workspace)?;
     let mut filter = Filter { present: Present(&searched), question, eligible };
     let formula = match question.scorer {
@@ -117,13 +111,9 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
         terms: &'p [Vec<u8>],
         workspace: Option<&str>,
     ) -> Result<Self> {
-        let stretch = |part: &Part<'_, '_>| match workspace {
-            None => Ok(part.everything()),
-            Some(workspace) => Ok(part.workspace(workspace)?.unwrap_or(Stretch::NONE)),
-        };
         let mut searched = Self { parts, terms, stretches: Vec::new(), found: Vec::new() };
         for [adds, removes] in parts {
-            searched.stretches.push([stretch(adds)?, stretch(removes)?]);
+            searched.stretches.push([adds.within(workspace)?, removes.within(workspace)?]);
             let is_searched = !searched.ordinals(searched.found.len()).is_empty();
             let found = if is_searched { find(adds, terms)? } else { Vec::new() };
             searched.found.push(found);
@@ -182,13 +172,18 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
 
     /// Whether no newer segment removes the document `number` of `segment`.
     pub(super) fn is_there(&self, segment: usize, number: u64) -> Result<bool> {
-        for [_, removes] in &self.parts[segment + 1..] {
-            if removes.directory(number)?.is_some() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        is_there(self.parts, segment, number)
     }
+}
+
+/// Whether no segment newer than `segment` removes the document `number` of it.
+pub(super) fn is_there(parts: &[[Part<'_, '_>; 2]], segment: usize, number: u64) -> Result<bool> {
+    for [_, removes] in &parts[segment + 1..] {
+        if removes.directory(number)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Which of `terms` a part has, with their positions.

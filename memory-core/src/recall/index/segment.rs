@@ -130,6 +130,20 @@ impl<'b> Segment<'b> {
         Self { blobs, root, cache, own: RefCell::default() }
     }
 
+    /// All segments of an index, whose pages are kept in `cache`, and after them those of `newest`.
+    pub(super) fn all(
+        blobs: &'b dyn Blobs,
+        cache: &'b Cache,
+        newest: &'b dyn Blobs,
+    ) -> Result<Vec<Self>> {
+        let mut segments = Vec::new();
+        for (blobs, cache) in [(blobs, Some(cache)), (newest, None)] {
+            let roots = Root::all_by(blobs, cache)?;
+            segments.extend(roots.into_iter().map(|root| Self::new(blobs, root, cache)));
+        }
+        Ok(segments)
+    }
+
     /// The error for a page that says what cannot be.
     pub(super) fn damaged(&self) -> crate::Error {
         corrupt(&page_key(&self.root.name, &[]))

@@ -65,6 +65,11 @@ impl Table {
         &self.keys[start..self.rows[row].key_end]
     }
 
+    /// All keys, one after the other.
+    pub(super) fn keys(&self) -> &[u8] {
+        &self.keys
+    }
+
     pub(super) fn value(&self, row: usize) -> &[u8] {
         &self.page[self.rows[row].value.clone()]
     }

@@ -3,14 +3,14 @@
 // The numbers here are small.
 #![allow(clippy::cast_possible_truncation)]
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::{cell::RefCell, cmp::Reverse, collections::BTreeMap};
 
 use proptest::prelude::*;
 
-use super::{Analysed, Cache, Changes, Keeper, Memory, Question, append, search};
+use super::{Analysed, Cache, Changes, Keeper, Memory, Question, Sought, append, find, search};
 use crate::{
     RecordKind, Timestamp, Workspace,
-    recall::{Analyzer, Document, Ranked, Ranker, Scorer},
+    recall::{Analyzer, Document, Ranked, Ranker, Scorer, Substring},
 };
 
 /// A record as the plain scan sees it.
@@ -69,7 +69,9 @@ impl Store {
         let is_turn = self.kind == RecordKind::Turn;
         let turn = is_turn.then(|| ((record.session, record.index), ROLES[record.role]));
         let workspace = Workspace::from(WORKSPACES[record.workspace]);
-        Analysed::new(self.kind, record.number, &workspace, &document, turn, &self.analyzer)
+        let analysed =
+            Analysed::new(self.kind, record.number, &workspace, &document, turn, &self.analyzer);
+        if is_turn { analysed.with_words(&document) } else { analysed }
     }
 
     fn add(&mut self, session: u64, text: String, created_at: i64, open: bool) {
@@ -176,6 +178,42 @@ impl Store {
     }
 }
 
+impl Store {
+    /// What has `text` in it, as the index finds it and as the texts tell.
+    fn check_found(&self, text: &str, workspace: Option<usize>, role: Option<usize>, limit: usize) {
+        let needle = Substring::new(text);
+        let sought = Sought {
+            text,
+            workspace: workspace.map(|w| WORKSPACES[w]),
+            role: role.map(|role| ROLES[role]),
+        };
+        let mut found = Vec::new();
+        let has_words = find(&self.map, &self.cache, &Memory::default(), &sought, &mut |number| {
+            found.extend(Some(number).filter(|n| needle.matches(&self.records[n].text)));
+            Ok(found.len() < limit)
+        })
+        .unwrap();
+        let mut expected: Vec<_> = self
+            .records
+            .values()
+            .filter(|record| {
+                workspace.is_none_or(|w| w == record.workspace)
+                    && role.is_none_or(|role| role == record.role)
+                    && needle.matches(&record.text)
+            })
+            .map(|record| (Reverse(record.created_at), record.number))
+            .collect();
+        expected.sort_unstable();
+        expected.truncate(limit);
+        let expected: Vec<u64> = expected.into_iter().map(|(_, number)| number).collect();
+        if has_words {
+            assert_eq!(found, expected, "{text:?}");
+        } else {
+            assert!(!text.chars().any(char::is_alphanumeric), "{text:?}");
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     Add { session: u64, text: String, created_at: i64, open: bool },
@@ -187,9 +225,10 @@ enum Act {
     Keep { steps: usize, is_idle: bool },
     All,
     Ask { text: String, k: usize, workspace: Option<usize>, filter: u8 },
+    Find { text: String, from: usize, length: usize, workspace: Option<usize>, role: Option<usize> },
 }
 
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 16] = [
     "cache",
     "worker",
     "crash",
@@ -204,7 +243,15 @@ const WORDS: [&str; 14] = [
     "the",
     "部署",
     "gpt-4o",
+    "Straße",
+    LONG,
 ];
+
+/// Too long for a key.
+const LONG: &str = concat!(
+    "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz",
+    "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz",
+);
 
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&WORDS[..]), 0..7).prop_map(|words| words.join(" "))
@@ -224,6 +271,10 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::All),
         6 => (text(), prop_oneof![0..12_usize, Just(usize::MAX)], prop::option::of(0..3_usize), any::<u8>())
             .prop_map(|(text, k, workspace, filter)| Act::Ask { text, k, workspace, filter }),
+        3 => (text(), 0..20_usize, 1..12_usize, prop::option::of(0..3_usize), prop::option::of(0..2_usize))
+            .prop_map(|(text, from, length, workspace, role)| {
+                Act::Find { text, from, length, workspace, role }
+            }),
     ]
 }
 
@@ -255,6 +306,14 @@ fn run(kind: RecordKind, acts: Vec<Act>) {
                 let now = Timestamp::from_micros(0).unwrap();
                 store.keeper.get_mut().begin_all(&mut store.map, now).unwrap();
                 store.keep(usize::MAX, false);
+            }
+            Act::Find { text, from, length, workspace, role } => {
+                store.commit();
+                let text: String = text.chars().skip(from).take(length).collect();
+                if kind == RecordKind::Turn && !text.is_empty() {
+                    store.check_found(&text, workspace, role, 3);
+                    store.check_found(&text, workspace, role, usize::MAX);
+                }
             }
             Act::Ask { text, k, workspace, filter } => {
                 store.commit();
