@@ -24,6 +24,9 @@ const LONGEST_BEGUN: u64 = 16 << 20;
 
 type Range = (Bound<u64>, Bound<u64>);
 
+/// How much is written at once when all is written again, in bytes.
+const PIECE: usize = 1 << 20;
+
 /// The file of an open store, locked against other openers until this is dropped. One database after
 /// another is opened over it, through a [`Medium`](crate::medium::Medium) each.
 #[derive(Debug)]
@@ -36,14 +39,22 @@ pub(crate) struct StoreFile {
     /// Whether a sync failed: what has been written since the last may be lost although the system
     /// reads it back, and no later sync would tell.
     sync_failed: AtomicBool,
+    /// Whether that is still so: what is read back has not been written once more.
+    may_be_lost: AtomicBool,
     locks: Mutex<Vec<Range>>,
 }
 
 impl StoreFile {
     pub(crate) fn new(storage: impl StorageBackend, is_writable: bool) -> io::Result<Self> {
         let bytes = RwLock::new(storage.len()?);
-        let (sync_failed, locks) = (AtomicBool::new(false), Mutex::default());
-        Ok(Self { storage: Box::new(storage), is_writable, bytes, sync_failed, locks })
+        Ok(Self {
+            storage: Box::new(storage),
+            is_writable,
+            bytes,
+            sync_failed: AtomicBool::new(false),
+            may_be_lost: AtomicBool::new(false),
+            locks: Mutex::default(),
+        })
     }
 
     /// Opens the file in `path`, and makes it if it may be written and is not there.
@@ -106,8 +117,31 @@ impl StoreFile {
         let synced = self.storage.sync_data();
         if synced.is_err() {
             self.sync_failed.store(true, Ordering::Release);
+            self.may_be_lost.store(true, Ordering::Release);
+            // If it does not help now, it may when the file is closed.
+            let _ = self.write_again();
         }
         synced
+    }
+
+    /// After a failed sync, writes all that is read back once more, and syncs that: whoever opens the
+    /// file next goes by what is read back, and would build upon what is not on the medium.
+    fn write_again(&self) -> io::Result<()> {
+        if !self.may_be_lost.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let bytes = self.storage.len()?;
+        let mut piece = vec![0; PIECE];
+        let mut offset = 0;
+        while offset < bytes {
+            let length = usize::try_from(bytes - offset).unwrap_or(PIECE).min(PIECE);
+            self.storage.read(offset, &mut piece[..length])?;
+            self.storage.write(offset, &piece[..length])?;
+            offset += length as u64;
+        }
+        self.storage.sync_data()?;
+        self.may_be_lost.store(false, Ordering::Release);
+        Ok(())
     }
 
     /// Takes a lock, unless an earlier database over this file has taken it.
@@ -138,6 +172,7 @@ impl StoreFile {
 impl Drop for StoreFile {
     fn drop(&mut self) {
         // Nobody is left to be told; the locks go with the file.
+        let _ = self.write_again();
         let _ = self.storage.close();
     }
 }

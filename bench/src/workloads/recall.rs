@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// Only engines with this in their names, `fts5` for one; repeatable.
     #[arg(long = "engine", value_name = "NAME")]
     engines: Vec<String>,
+    /// Only this scorer, `context` for one; repeatable. Engines without one are passed over.
+    #[arg(long = "scorer", value_name = "NAME")]
+    scorers: Vec<String>,
     /// The corpus.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -64,7 +67,8 @@ pub(crate) fn run(options: &Options, folder: &Folder, report: &mut Report) -> Re
     let corpus = Corpus::new(options.seed);
     let is_wanted = |engine: &dyn Engine| {
         let wanted = &options.engines;
-        wanted.is_empty() || wanted.iter().any(|name| engine.name().contains(name.as_str()))
+        (wanted.is_empty() || wanted.iter().any(|name| engine.name().contains(name.as_str())))
+            && !scorers(engine, options).is_empty()
     };
     let mut all = Vec::new();
     for engine in engines::all(folder)?.into_iter().filter(|engine| is_wanted(&**engine)) {
@@ -135,7 +139,7 @@ fn ingest(mut engine: Box<dyn Engine>, options: &Options, corpus: &Corpus) -> Re
     let mut ingest = Samples::new();
     ingest.round(waits, options.docs, sum);
     let (mut open, mut scorers) = (Duration::ZERO, Vec::new());
-    for scorer in engine.scorers() {
+    for scorer in self::scorers(&*engine, options) {
         let started = Instant::now();
         engine.reopen()?;
         open = started.elapsed();
@@ -145,6 +149,13 @@ fn ingest(mut engine: Box<dyn Engine>, options: &Options, corpus: &Corpus) -> Re
         scorers.push(Asked { scorer, first, queries: 0, samples: Samples::new(), peak: 0 });
     }
     Ok(Measured { engine, ingest, ingest_peak, settled, open, scorers })
+}
+
+/// The scorers of an engine that are to be measured.
+fn scorers(engine: &dyn Engine, options: &Options) -> Vec<&'static str> {
+    let wanted = &options.scorers;
+    let is_wanted = |name: &&str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    engine.scorers().iter().copied().filter(is_wanted).collect()
 }
 
 fn ask(

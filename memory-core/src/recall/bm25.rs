@@ -32,9 +32,18 @@ pub fn average_length(documents: u64, total_length: u64) -> f64 {
 ///
 /// The score of a document is the sum over the distinct query terms in byte order.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub fn weight(idf: f64, count: u32, length: u64, average_length: f64) -> f64 {
+    discounted(idf, count, discount(length, average_length))
+}
+
+/// By how much the length of a document discounts its terms.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub(super) fn discount(length: u64, average_length: f64) -> f64 {
+    1.0 - B + B * (length as f64 / average_length)
+}
+
+/// [`weight`] with the discount of the length.
+pub(super) fn discounted(idf: f64, count: u32, discount: f64) -> f64 {
     let count = f64::from(count);
-    let discount = 1.0 - B + B * (length as f64 / average_length);
     idf * (count * (K1 + 1.0) / (count + K1 * discount))
 }

@@ -64,20 +64,21 @@ pub(super) struct Turn<'a> {
 
 /// The scores of `turns`, which are in the order of their places.
 pub(super) fn scores(turns: &[Turn<'_>], weights: &Weights) -> Vec<f64> {
-    let weigh = |turn: &Turn<'_>| -> Vec<(u32, f64)> {
-        turn.counts.iter().map(|c| (c.term, weights.weight(*c, turn.length))).collect()
-    };
-    let own: Vec<Vec<(u32, f64)>> = turns.iter().map(weigh).collect();
     let mut scores = Vec::with_capacity(turns.len());
-    let mut lent = Vec::new();
-    let mut begin = 0;
+    let (mut own, mut ends, mut lent) = (Vec::new(), Vec::new(), Vec::new());
     for session in turns.chunk_by(|a, b| a.place.0 == b.place.0) {
-        let own = &own[begin..begin + session.len()];
-        begin += session.len();
-        let sum = |own: &Vec<(u32, f64)>| own.iter().map(|(_, weight)| weight).sum();
-        let best = own.iter().map(sum).fold(0.0, f64::max);
+        own.clear();
+        ends.clear();
+        let mut best: f64 = 0.0;
+        for turn in session {
+            let start = own.len();
+            own.extend(turn.counts.iter().map(|c| (c.term, weights.weight(*c, turn.length))));
+            best = best.max(own[start..].iter().map(|(_, weight)| weight).sum());
+            ends.push(own.len());
+        }
+        let own = Own { weights: &own, ends: &ends };
         for (at, turn) in session.iter().enumerate() {
-            let mut score = with_neighbours(session, own, at, &mut lent);
+            let mut score = with_neighbours(session, &own, at, &mut lent);
             if turn.asks {
                 score *= ASKING;
             }
@@ -88,10 +89,24 @@ pub(super) fn scores(turns: &[Turn<'_>], weights: &Weights) -> Vec<f64> {
     scores
 }
 
-/// `own` are the weights of each turn's terms; `lent` is scratch space.
+/// The weights of the terms of each turn of a session.
+struct Own<'a> {
+    weights: &'a [(u32, f64)],
+    /// Where those of each turn end.
+    ends: &'a [usize],
+}
+
+impl Own<'_> {
+    fn of(&self, turn: usize) -> &[(u32, f64)] {
+        let start = turn.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.weights[start..self.ends[turn]]
+    }
+}
+
+/// `lent` is scratch space.
 fn with_neighbours(
     session: &[Turn<'_>],
-    own: &[Vec<(u32, f64)>],
+    own: &Own<'_>,
     at: usize,
     lent: &mut Vec<(u32, f64)>,
 ) -> f64 {
@@ -100,7 +115,7 @@ fn with_neighbours(
     // Two places in either direction are enough: positions in a session are distinct.
     for near in at.saturating_sub(2)..session.len().min(at + 3) {
         if let Some(share) = share(&session[near], turn) {
-            lent.extend(own[near].iter().map(|(term, weight)| (*term, share * weight)));
+            lent.extend(own.of(near).iter().map(|(term, weight)| (*term, share * weight)));
         }
     }
     // Stable: the weights of one term stay in the order of the turns, and so do their sums.

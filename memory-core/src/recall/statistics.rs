@@ -14,7 +14,12 @@ pub(super) struct Weights {
     idfs: Vec<f64>,
     label_idfs: Vec<f64>,
     average_length: f64,
+    /// Those of short documents: most are.
+    discounts: Vec<f64>,
 }
+
+/// Documents of fewer terms are short.
+const SHORT: u64 = 256;
 
 impl Statistics {
     pub(super) fn new(terms: usize) -> Self {
@@ -60,10 +65,12 @@ impl Statistics {
 
     pub(super) fn weights(&self) -> Weights {
         let idf = |frequency: &u64| bm25::idf(self.documents, *frequency);
+        let average_length = bm25::average_length(self.documents, self.total_length);
         Weights {
             idfs: self.frequencies.iter().map(idf).collect(),
             label_idfs: self.label_frequencies.iter().map(idf).collect(),
-            average_length: bm25::average_length(self.documents, self.total_length),
+            average_length,
+            discounts: (0..SHORT).map(|length| bm25::discount(length, average_length)).collect(),
         }
     }
 }
@@ -76,7 +83,10 @@ impl Weights {
 
     /// The same for the term at a position.
     pub(super) fn weight_of(&self, term: usize, count: u32, length: u64) -> f64 {
-        bm25::weight(self.idfs[term], count, length, self.average_length)
+        let short = usize::try_from(length).ok().and_then(|length| self.discounts.get(length));
+        let discount =
+            short.copied().unwrap_or_else(|| bm25::discount(length, self.average_length));
+        bm25::discounted(self.idfs[term], count, discount)
     }
 
     /// How rare it is that the term names the speaker; 0 where it does not.

@@ -1,11 +1,15 @@
 //! [`Scorer::Context`](crate::recall::Scorer::Context) over the index.
 
-use std::collections::{BTreeSet, BinaryHeap};
+use std::{
+    collections::{BTreeSet, BinaryHeap},
+    ops::Range,
+};
 
 use super::{
     cursor::Cursor,
     formula::Formula,
     part::Part,
+    postings::Posting,
     search::{Filter, Present, Searched, in_order},
     top::{Judge, Spot},
 };
@@ -31,7 +35,8 @@ struct Member {
     created_at: i64,
     length: u64,
     asks: bool,
-    counts: Vec<TermCount>,
+    /// Where its query terms are among all that were counted.
+    counts: Range<usize>,
 }
 
 pub(super) fn search(
@@ -43,9 +48,9 @@ pub(super) fn search(
     let formula = Formula::Bm25(weights);
     let candidates = searched.best(&formula, CANDIDATES, &mut Present(searched))?;
     let mut members = members(searched, &candidates)?;
-    count(searched, &mut members)?;
+    let counts = count(searched, &mut members)?;
     members.sort_unstable_by_key(|member| member.place);
-    let mut ranked = rank(&members, &formula);
+    let mut ranked = rank(&members, &counts, &formula);
 
     let mut found = Vec::new();
     let last = ranked.iter().map(|entry| entry.score).fold(f64::INFINITY, f64::min);
@@ -133,7 +138,7 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
                 created_at: values.created_at(row),
                 length: values.length(row),
                 asks: values.asks(row),
-                counts: Vec::new(),
+                counts: 0..0,
             });
         }
     }
@@ -147,36 +152,43 @@ fn is_near(part: &Part<'_, '_>, ordinal: u32, (session, index): Place) -> Result
     Ok(place.0 == session && place.1.abs_diff(index) <= REACH)
 }
 
-/// Counts the query's terms in the members, which are in the order of their spots.
-fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<()> {
+/// Counts the query's terms in the members, which are in the order of their spots: their counts, one
+/// member after the other.
+fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<Vec<TermCount>> {
+    let mut counts = Vec::with_capacity(members.len());
     for group in members.chunk_by_mut(|a, b| a.spot.0 == b.spot.0) {
         let segment = group[0].spot.0;
+        let mut cursors = Vec::new();
         for (at, term) in searched.found(segment) {
-            let term_at = u32::try_from(*at).unwrap_or(u32::MAX);
-            let mut cursor = Cursor::new(searched.adds(segment), term.clone(), group[0].spot.1)?;
-            for member in group.iter_mut() {
+            let cursor = Cursor::new(searched.adds(segment), term.clone(), group[0].spot.1)?;
+            cursors.push((u32::try_from(*at).unwrap_or(u32::MAX), cursor));
+        }
+        for member in group {
+            let start = counts.len();
+            for (term, cursor) in &mut cursors {
                 cursor.seek(member.spot.1)?;
-                if let Some(posting) = cursor.posting(member.spot.1) {
-                    let (count, label) = (posting.count, posting.label);
-                    member.counts.push(TermCount { term: term_at, count, label });
+                if let Some(Posting { count, label, .. }) = cursor.posting(member.spot.1) {
+                    counts.push(TermCount { term: *term, count, label });
                 }
             }
+            member.counts = start..counts.len();
         }
     }
-    Ok(())
+    Ok(counts)
 }
 
 /// The members, which are in the order of their places, as they are scored.
-fn rank(members: &[Member], formula: &Formula) -> BinaryHeap<Entry<Spot>> {
+fn rank(members: &[Member], counts: &[TermCount], formula: &Formula) -> BinaryHeap<Entry<Spot>> {
     let Formula::Bm25(weights) = formula else { return BinaryHeap::new() };
     let mut session = 0;
     let mut last = None;
     let turns: Vec<Turn<'_>> = members
         .iter()
-        .map(|Member { place: (number, index), length, asks, counts, .. }| {
+        .map(|Member { place: (number, index), length, asks, counts: own, .. }| {
             if last.replace(*number).is_some_and(|last| last != *number) {
                 session += 1;
             }
+            let counts = &counts[own.clone()];
             Turn { place: (session, *index), length: *length, counts, asks: *asks }
         })
         .collect();

@@ -167,7 +167,7 @@ impl Search<'_, '_, '_> {
         top: &mut Top,
     ) -> Result<()> {
         let bonus = self.formula.bonus();
-        let mut counts = Vec::with_capacity(walks.len());
+        let mut weights = Vec::with_capacity(walks.len());
         loop {
             while self.optional < walks.len()
                 && !top.admits(self.formula.up(self.sums[self.optional + 1]) + bonus, self.newest)
@@ -188,7 +188,7 @@ impl Search<'_, '_, '_> {
                 }
                 Reached::NotAt => {}
                 Reached::Perhaps { bonus } => {
-                    self.score((at, bonus), &mut walks, judge, top, &mut counts)?;
+                    self.score((at, bonus), &mut walks, judge, top, &mut weights)?;
                 }
             }
             for walk in &mut walks[self.optional..] {
@@ -235,21 +235,22 @@ impl Search<'_, '_, '_> {
         walks: &mut [Walk<'_, '_, '_>],
         judge: &mut dyn Judge,
         top: &mut Top,
-        counts: &mut Vec<(usize, u32)>,
+        weights: &mut Vec<(usize, f64)>,
     ) -> Result<()> {
         let Self { formula, .. } = *self;
         // Values are far away: they are read first only if there is no bound without them.
-        let (mut length, mut newest) = (0, self.newest);
+        let (mut length, newest) = (0, self.newest);
         if formula.needs_length() {
             let (values, row) = self.part.values(at)?;
-            (length, newest) = (values.length(row), values.created_at(row));
+            length = values.length(row);
         }
-        counts.clear();
+        weights.clear();
         let mut so_far = bonus;
         let mut add = |walk: &Walk<'_, '_, '_>, so_far: &mut f64| {
             if let Some(posting) = walk.cursor.posting(at) {
-                counts.push((walk.term, posting.count));
-                *so_far += formula.weight(walk.term, posting.count, length);
+                let weight = formula.weight(walk.term, posting.count, length);
+                weights.push((walk.term, weight));
+                *so_far += weight;
             }
         };
         walks[self.optional..].iter().for_each(|walk| add(walk, &mut so_far));
@@ -279,9 +280,8 @@ impl Search<'_, '_, '_> {
             return Ok(());
         }
         // The same sum as everywhere: in the order of the terms.
-        counts.sort_unstable();
-        let weights = counts.iter().map(|(term, count)| formula.weight(*term, *count, length));
-        let score = weights.sum::<f64>() + bonus;
+        weights.sort_unstable_by_key(|(term, _)| *term);
+        let score = weights.iter().map(|(_, weight)| weight).sum::<f64>() + bonus;
         let (spot, number) = ((self.segment, at), values.number(row));
         if top.admits(score, created_at) && judge.is_eligible(spot, number)? {
             top.push(Entry { key: spot, score, created_at, position: number });
