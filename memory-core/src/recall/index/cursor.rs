@@ -145,8 +145,11 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
         let bounds = &self.term.bounds;
         if let Some((open, chunk)) = &self.chunk {
             if bounds[*open].last >= target {
+                // It mostly is the same or one of the next.
                 let rest = &chunk.blocks[self.block..];
-                return rest.iter().map(|block| &block.bound).find(|bound| bound.last >= target);
+                let near = rest.iter().take(4).position(|block| block.bound.last >= target);
+                let far = || rest.partition_point(|block| block.bound.last < target);
+                return rest.get(near.unwrap_or_else(far)).map(|block| &block.bound);
             }
             let rest = &bounds[open + 1..];
             return rest.get(rest.partition_point(|bound| bound.last < target));

@@ -27,6 +27,10 @@ pub(super) enum Kind {
     Chunk = 5,
 }
 
+/// About how large a page becomes, in bytes: what SQLite keeps in one page of its own and the spare room
+/// of another, with little left over.
+pub(super) const PAGE_BYTES: usize = 4_540;
+
 /// Which page of a segment: what follows the segment's name in its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PageId(pub(super) [u8; 6]);

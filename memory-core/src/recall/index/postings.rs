@@ -1,7 +1,7 @@
 //! Which documents a term is in.
 //!
-//! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of up to
-//! [`CHUNK_BLOCKS`]. Each block and each chunk has a [`Bound`], by which a search passes over it
+//! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of about
+//! [`PAGE_BYTES`]. Each block and each chunk has a [`Bound`], by which a search passes over it
 //! unread. Within a block all take the same number of bits, so that any of them is read without
 //! the others. A term of one block has it in the dictionary.
 
@@ -10,15 +10,12 @@ use std::sync::Arc;
 use super::{
     bytes::{Input, put_bytes, put_number},
     packed::{Packed, bits, put_packed},
-    page::Page,
+    page::{PAGE_BYTES, Page},
     segment::Totals,
 };
 
 /// Few, so that a block's bound says much.
 pub(super) const BLOCK_POSTINGS: usize = 128;
-
-/// So that a chunk is about as large as a page of a storage engine.
-pub(super) const CHUNK_BLOCKS: usize = 16;
 
 /// A term in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,8 +225,9 @@ impl Term {
             return Ok(());
         }
         let (mut bounds, mut first, mut base) = (Vec::new(), None, 0);
-        for chunk in postings.chunks(BLOCK_POSTINGS * CHUNK_BLOCKS) {
-            let (bytes, bound) = Chunk::encode(chunk, base, newest, measure);
+        let mut left = postings;
+        while !left.is_empty() {
+            let (bytes, bound) = Chunk::encode(&mut left, base, newest, measure);
             let number = put_chunk(bytes)?;
             first.get_or_insert(number);
             bound.put(&mut bounds, base, newest);
@@ -292,9 +290,9 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// `base` is the least ordinal that it could have.
+    /// Takes the first of `left`; `base` is the least ordinal that they could have.
     fn encode(
-        postings: &[Posting],
+        left: &mut &[Posting],
         mut base: u32,
         newest: i64,
         measure: &Measure<'_>,
@@ -302,7 +300,9 @@ impl Chunk {
         let (mut heads, mut data) = (Vec::new(), Vec::new());
         let mut whole: Option<Bound> = None;
         put_number(&mut heads, u64::from(base));
-        for block in postings.chunks(BLOCK_POSTINGS) {
+        while !left.is_empty() && heads.len() + data.len() < PAGE_BYTES {
+            let (block, after) = left.split_at(left.len().min(BLOCK_POSTINGS));
+            *left = after;
             let bound = Bound::of(block, measure);
             Block::put(&mut data, block, &bound, base);
             bound.put(&mut heads, base, newest);
@@ -342,7 +342,7 @@ impl Page for Chunk {
         let mut heads = Input(input.bytes()?);
         let mut start = page.len() - input.0.len();
         let mut base = heads.small()?;
-        let mut blocks = Vec::with_capacity(CHUNK_BLOCKS);
+        let mut blocks = Vec::new();
         while !heads.is_empty() {
             let bound = Bound::read(&mut heads, base, totals.newest)?;
             let (block, end) = Block::read(&page, start, bound, base)?;

@@ -5,13 +5,10 @@ use std::{any::Any, mem, ops::Range, sync::OnceLock};
 use super::{
     blobs::BlobsMut,
     bytes::{Input, put_bytes, put_number},
-    page::{Kind, Page, PageId},
+    page::{Kind, PAGE_BYTES, Page, PageId},
     segment::{Pages, Sign, Totals},
 };
 use crate::Result;
-
-/// About how large a page becomes, in bytes.
-const PAGE_BYTES: usize = 4 << 10;
 
 /// A page of a table: each key without what it has in common with the one before.
 pub(super) struct Table {
