@@ -3,6 +3,7 @@ use std::{fmt, sync::Arc, thread, time::Duration};
 use memkeep_core::{
     Clock, Error, Result, StoreUrl,
     embedded::{Embedded, EmbeddedOptions},
+    recall::Language,
 };
 use memkeep_kv::KvEngine;
 
@@ -29,6 +30,7 @@ impl fmt::Debug for InmemConfig {
             .field("readers", &self.readers)
             .field("queue", &self.options.queue)
             .field("patience", &self.options.patience)
+            .field("language", &self.options.language)
             .finish_non_exhaustive()
     }
 }
@@ -39,21 +41,26 @@ impl InmemConfig {
         Self::default()
     }
 
-    /// The config that a URL `inmem:` stands for.
+    /// The config that a URL `inmem:` stands for, with the parameter `language` (the name of a
+    /// [`Language`]).
     ///
-    /// Errors: `InvalidArgument` for another scheme, for anything that follows the colon (the store
-    /// has no name) and for any parameter.
+    /// Errors: `InvalidArgument` for another scheme, for a name after the colon (the store has none),
+    /// for a parameter that is not known or cannot be read.
     pub fn from_url(url: &StoreUrl) -> Result<Self> {
         if url.scheme() != "inmem" {
             return Err(Error::invalid("url", "not the URL of an in-memory store"));
         }
         if !url.rest().is_empty() {
-            return Err(Error::invalid("url", "nothing follows `inmem:`; the store has no name"));
+            return Err(Error::invalid("url", "no name follows `inmem:`; the store has none"));
         }
-        match url.parameters().next() {
-            Some((name, _)) => Err(url.unknown_parameter(name)),
-            None => Ok(Self::default()),
+        let mut config = Self::default();
+        for (name, value) in url.parameters() {
+            match name {
+                "language" => config.options.language = value.parse()?,
+                _ => return Err(url.unknown_parameter(name)),
+            }
         }
+        Ok(config)
     }
 
     /// Where the time comes from.
@@ -81,6 +88,13 @@ impl InmemConfig {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.options.patience = patience;
+        self
+    }
+
+    /// The language that recall stems in. English if it is not set.
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.options.language = language;
         self
     }
 

@@ -29,7 +29,8 @@ impl PostgresBackend {
 #[async_trait]
 impl Backend for PostgresBackend {
     fn info(&self) -> BackendInfo {
-        BackendInfo::new("postgres", self.store.durability, Sharing::Network)
+        let info = BackendInfo::new("postgres", self.store.durability, Sharing::Network);
+        info.language(self.store.language)
     }
 
     async fn commit(&self, batch: Batch) -> Result<Receipt> {

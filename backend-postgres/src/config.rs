@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::{Clock, Error, Result, StoreUrl, SystemClock};
+use memkeep_core::{Clock, Error, Result, StoreUrl, SystemClock, recall::Language};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use crate::{PostgresBackend, names::Names, store::Store, url::Authority};
@@ -135,6 +135,8 @@ pub struct PostgresConfig {
     pub standby_reads: Option<Duration>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
+    /// The language that recall stems in. Handles of one store may have different ones.
+    pub language: Language,
 }
 
 impl fmt::Debug for PostgresConfig {
@@ -168,6 +170,7 @@ impl Default for PostgresConfig {
             lock_timeout: Duration::from_secs(10),
             standby_reads: None,
             clock: Arc::new(SystemClock),
+            language: Language::default(),
         }
     }
 }
@@ -181,7 +184,8 @@ impl PostgresConfig {
     /// The store that `url` names: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, any part
     /// of which may be left out, with the parameters `schema`, `host` (the folder of a Unix socket),
     /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `connections`, `connect_timeout_ms`,
-    /// `acquire_timeout_ms`, `statement_timeout_ms`, `lock_timeout_ms` and `standby_reads_ms`.
+    /// `acquire_timeout_ms`, `statement_timeout_ms`, `lock_timeout_ms`, `standby_reads_ms` and
+    /// `language` (the name of a [`Language`]).
     ///
     /// Errors: `InvalidArgument` for what cannot be read, and for a parameter that is not known. None
     /// quotes the URL.
@@ -205,6 +209,7 @@ impl PostgresConfig {
                 "statement_timeout_ms" => config.statement_timeout = millis()?,
                 "lock_timeout_ms" => config.lock_timeout = millis()?,
                 "standby_reads_ms" => config.standby_reads = Some(millis()?),
+                "language" => config.language = value.parse()?,
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -307,6 +312,13 @@ impl PostgresConfig {
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Sets [`language`](Self::language).
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.language = language;
         self
     }
 

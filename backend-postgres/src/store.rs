@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::{Clock, Durability, Error, ErrorKind, Result};
+use memkeep_core::{Clock, Durability, Error, ErrorKind, Result, recall::Language};
 use sqlx::Row as _;
 use tokio::sync::Mutex;
 
@@ -41,6 +41,7 @@ pub(crate) struct Store {
     pub(crate) names: Arc<Names>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) language: Language,
     pub(crate) news: News,
     pub(crate) queue: Queue,
     pub(crate) durability: Durability,
@@ -73,6 +74,7 @@ impl Store {
             names,
             pool,
             clock: config.clock,
+            language: config.language,
             news: News::new(),
             queue: Queue::default(),
             durability,

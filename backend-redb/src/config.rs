@@ -7,6 +7,7 @@ use std::{
 use memkeep_core::{
     Clock, Error, Result, StoreUrl,
     embedded::{Embedded, EmbeddedOptions},
+    recall::Language,
 };
 use memkeep_kv::KvEngine;
 
@@ -52,7 +53,8 @@ impl RedbConfig {
     }
 
     /// The store that `url` names: `redb:PATH`, with the parameters `durability` (`immediate`,
-    /// `none`), `cache_bytes`, `readers`, `read_only`, `quick_repair` and `check` (`true`, `false`).
+    /// `none`), `cache_bytes`, `readers`, `read_only`, `quick_repair` and `check` (`true`, `false`),
+    /// `language` (the name of a [`Language`]).
     ///
     /// Errors: `InvalidArgument` for another scheme, for a parameter that is not known or cannot be
     /// read, and for a missing path.
@@ -69,6 +71,7 @@ impl RedbConfig {
                 "read_only" => config.read_only = StoreUrl::parse_parameter(name, value)?,
                 "quick_repair" => config.quick_repair = StoreUrl::parse_parameter(name, value)?,
                 "check" => config.check = StoreUrl::parse_parameter(name, value)?,
+                "language" => config.options.language = value.parse()?,
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -135,6 +138,13 @@ impl RedbConfig {
     #[must_use]
     pub fn queue(mut self, queue: usize) -> Self {
         self.options.queue = queue;
+        self
+    }
+
+    /// Sets the language that recall stems in. English if it is not set.
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.options.language = language;
         self
     }
 

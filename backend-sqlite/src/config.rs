@@ -7,6 +7,7 @@ use std::{
 use memkeep_core::{
     Clock, Result, StoreUrl,
     embedded::{Embedded, EmbeddedOptions},
+    recall::Language,
 };
 
 use crate::{Synchronous, connect::Connector, engine::SqliteBackend, engine::SqliteEngine};
@@ -53,8 +54,8 @@ impl SqliteConfig {
     }
 
     /// The store that `url` names: `sqlite:PATH` or `sqlite::memory:`, with the parameters
-    /// `synchronous` (`full`, `normal`), `busy_timeout_ms`, `readers` and `read_only` (`true`,
-    /// `false`).
+    /// `synchronous` (`full`, `normal`), `busy_timeout_ms`, `readers`, `read_only` (`true`, `false`)
+    /// and `language` (the name of a [`Language`]).
     ///
     /// Errors: `InvalidArgument` for a parameter that is not known or cannot be read, and for a
     /// missing path.
@@ -69,6 +70,7 @@ impl SqliteConfig {
                 }
                 "readers" => config.readers = StoreUrl::parse_parameter(name, value)?,
                 "read_only" => config.read_only = StoreUrl::parse_parameter(name, value)?,
+                "language" => config.options.language = value.parse()?,
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -121,6 +123,13 @@ impl SqliteConfig {
     #[must_use]
     pub fn queue(mut self, queue: usize) -> Self {
         self.options.queue = queue;
+        self
+    }
+
+    /// Sets the language that recall stems in. English if it is not set.
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.options.language = language;
         self
     }
 

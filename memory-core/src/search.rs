@@ -150,9 +150,9 @@ pub(crate) struct Ranking<'q, T: Recallable> {
 }
 
 impl<'q, T: Recallable> Ranking<'q, T> {
-    pub(crate) fn new(query: &'q RecallQuery) -> Self {
+    pub(crate) fn new(query: &'q RecallQuery, analyzer: &Analyzer) -> Self {
         let scorer = query.scorer_for(T::KIND);
-        let ranker = Ranker::new(&query.text, scorer, query.k, &Analyzer::default());
+        let ranker = Ranker::new(&query.text, scorer, query.k, analyzer);
         Self { query, ranker }
     }
 
@@ -177,7 +177,8 @@ where
     T: Recallable,
     B: Fetch<T> + ?Sized,
 {
-    let mut ranking = Ranking::<T>::new(query);
+    let analyzer = Analyzer::new(backend.info().language);
+    let mut ranking = Ranking::<T>::new(query, &analyzer);
     maintain::each(backend, T::KIND, &query.scope, |record| ranking.add(record)).await?;
     let mut hits = Vec::new();
     for Ranked { key, score } in ranking.finish() {

@@ -8,7 +8,6 @@ use crate::{
 };
 
 /// Turns records into documents of an index.
-#[derive(Default)]
 pub(super) struct Analysis {
     pub(super) analyzer: Analyzer,
     /// The numbers of sessions, as far as one state of the store has been asked for them.

@@ -8,14 +8,14 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::{Engine, View, Writer, group::Group, pool::Pool, recall, verify};
+use super::{Engine, View, Writer, group::Group, indexer::Indexer, pool::Pool, recall, verify};
 use crate::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Counts, Episode, EpisodeId,
     EpisodicBackend, Error, ErrorKind, Feed, FindTurns, Hit, ListAudit, ListEpisodes, ListNotes,
     ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, RecallQuery, Receipt,
     Record, ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionStore, StateEntry,
     Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
-    recall::index::Cache,
+    recall::{Language, index::Cache},
     search::{Finder, Recallable},
     verify::{Verify, VerifyReport},
 };
@@ -30,11 +30,18 @@ pub struct EmbeddedOptions {
     pub queue: usize,
     /// How long a call waits for a reader or for a place in the writer's queue before `Timeout`.
     pub patience: Duration,
+    /// The language that recall stems in.
+    pub language: Language,
 }
 
 impl Default for EmbeddedOptions {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), queue: 4_096, patience: Duration::from_secs(30) }
+        Self {
+            clock: Arc::new(SystemClock),
+            queue: 4_096,
+            patience: Duration::from_secs(30),
+            language: Language::default(),
+        }
     }
 }
 
@@ -61,7 +68,7 @@ impl<E: Engine> Embedded<E> {
         options: EmbeddedOptions,
         open: impl FnOnce(&dyn Clock) -> Result<(E, E::Writer)> + Send + 'static,
     ) -> Result<Self> {
-        let EmbeddedOptions { clock, queue, patience } = options;
+        let EmbeddedOptions { clock, queue, patience, language } = options;
         let (reply, answer) = oneshot::channel();
         let opening = clock.clone();
         thread::Builder::new()
@@ -71,9 +78,9 @@ impl<E: Engine> Embedded<E> {
         let died = |_| Error::new(ErrorKind::Unexpected, "opening the store was cut short");
         let (engine, writer) = answer.await.map_err(died)?.map_err(|e| e.during("open"))?;
         Ok(Self {
-            info: engine.info(),
+            info: engine.info().language(language),
             pool: (engine.readers() > 0).then(|| Pool::new(engine, patience)),
-            group: Group::start(writer, clock.clone(), queue, patience)?,
+            group: Group::start(writer, Indexer::new(language), clock.clone(), queue, patience)?,
             clock,
             cache: Arc::new(Cache::new(CACHE_BYTES)),
         })
@@ -97,7 +104,8 @@ impl<E: Engine> Embedded<E> {
         T: Recallable + 'static,
     {
         let (query, cache) = (query.clone(), self.cache.clone());
-        self.read("recall", move |view| recall::recall(view, &query, &cache)).await
+        let language = self.info.language;
+        self.read("recall", move |view| recall::recall(view, &query, language, &cache)).await
     }
 }
 
@@ -144,7 +152,9 @@ impl<E: Engine> Backend for Embedded<E> {
 
     async fn verify(&self, verify: &Verify) -> Result<VerifyReport> {
         if !verify.repair {
-            return self.read("verify", |view| Ok(verify::check(view)?.finish().0)).await;
+            let language = self.info.language;
+            let check = move |view: &mut dyn View| Ok(verify::check(view, language)?.finish().0);
+            return self.read("verify", check).await;
         }
         self.group.run(verify::repair).await.map_err(|e| e.during("verify"))
     }

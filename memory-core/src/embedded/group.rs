@@ -60,13 +60,13 @@ impl<W: Writer> Group<W> {
     /// Starts the thread. `queue` jobs may wait; the next waits `patience` long for a place.
     pub(super) fn start(
         writer: W,
+        indexer: Indexer,
         clock: Arc<dyn Clock>,
         queue: usize,
         patience: Duration,
     ) -> Result<Self> {
         let (jobs, queue) = mpsc::channel(queue.clamp(1, Semaphore::MAX_PERMITS));
         let feed = broadcast::Sender::new(FEED_EVENTS);
-        let indexer = Indexer::new();
         let thread = Worker { writer, indexer, clock, feed: feed.clone(), is_tidy: false };
         let thread = thread::Builder::new()
             .name("memkeep-writer".to_owned())

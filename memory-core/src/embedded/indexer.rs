@@ -36,6 +36,9 @@ struct Index {
     waiting: u64,
     /// What the open transaction takes out of the index.
     removals: Option<Removals>,
+    /// Whether it may be begun where nothing is covered: once after each commit. Handles of different
+    /// languages would take it from each other without an end otherwise.
+    may_begin: bool,
     /// Whether the engine's writer has a place for it, as far as is known.
     is_kept: bool,
     /// How far it had come before the last step that did not go on with a merge.
@@ -48,22 +51,29 @@ type Trace = (Range<u64>, Vec<u8>);
 struct Removals {
     coverage: Coverage,
     changes: Changes,
-    /// A record could not be read: what the index has of it is unknown.
+    /// What is to be taken out is unknown: a record could not be read, or the index covers nothing
+    /// and is another language's, which would go on to find what goes.
     is_lost: bool,
 }
 
 impl Indexer {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(language: Language) -> Self {
         let index = |kind| Index {
             kind,
             keeper: Keeper::new(kind),
             waiting: 0,
             removals: None,
+            may_begin: true,
             is_kept: true,
             trace: None,
         };
-        let analysis = Analysis::new(Analyzer::remembering(Language::default()));
+        let analysis = Analysis::new(Analyzer::remembering(language));
         Self { analysis, indexes: KINDS.map(index), has_extended: false }
+    }
+
+    /// The language that documents are stemmed in.
+    pub(super) fn language(&self) -> Language {
+        self.analysis.analyzer.language()
     }
 
     /// Applies the changes of a batch, and takes note of what they mean to the indexes.
@@ -95,6 +105,7 @@ impl Indexer {
         self.analysis.forget();
         for at in 0..self.indexes.len() {
             let index = &mut self.indexes[at];
+            index.may_begin = true;
             if let Some(mut removals) = index.removals.take()
                 && let Some(mut blobs) = writer.index(index.kind)
             {
@@ -132,6 +143,7 @@ impl Indexer {
         self.analysis.forget();
         for index in &mut self.indexes {
             index.removals = None;
+            index.may_begin = true;
             index.keeper.reset();
         }
     }
@@ -176,6 +188,7 @@ impl Indexer {
     /// Drops the indexes, to be made anew from the records; in the open transaction.
     pub(super) fn drop_all<W: Writer>(&mut self, writer: &mut W) -> Result<()> {
         for index in &mut self.indexes {
+            index.may_begin = true;
             index.keeper.reset();
             if let Some(mut blobs) = writer.index(index.kind) {
                 clear(&mut *blobs)?;
@@ -200,15 +213,21 @@ impl Indexer {
     fn is_due(&self, view: &dyn View, at: usize, now: Timestamp, is_idle: bool) -> Result<bool> {
         let Index { kind, keeper, is_kept, .. } = &self.indexes[at];
         let Some(blobs) = view.index(*kind).filter(|_| *is_kept) else { return Ok(false) };
-        let is_behind = !self.missing(view, *kind)?.is_empty();
-        Ok(is_behind || keeper.is_due(&*blobs, now, is_idle)?)
+        Ok(self.is_behind(view, at)? || keeper.is_due(&*blobs, now, is_idle)?)
+    }
+
+    /// Whether numbers are missing that the index may come to.
+    fn is_behind(&self, view: &dyn View, at: usize) -> Result<bool> {
+        let Index { kind, may_begin, .. } = &self.indexes[at];
+        let missing = self.missing(view, *kind)?;
+        Ok(!missing.is_empty() && (missing.start > 1 || *may_begin))
     }
 
     /// The numbers that the index has not come to.
     fn missing(&self, view: &dyn View, kind: RecordKind) -> Result<Range<u64>> {
         // Nothing is missing where there is no index.
         let Some(blobs) = view.index(kind) else { return Ok(0..0) };
-        let coverage = Coverage::get(&*blobs, self.analysis.analyzer.language())?;
+        let coverage = Coverage::get(&*blobs, self.language())?;
         Ok(coverage.last + 1..view.last_number(kind)? + 1)
     }
 
@@ -254,7 +273,7 @@ impl Indexer {
             self.indexes[at].is_kept = false;
             return Ok(());
         }
-        if !self.missing(writer.view(), kind)?.is_empty() {
+        if self.is_behind(writer.view(), at)? {
             return self.extend(writer, at);
         }
         let keeper = &mut self.indexes[at].keeper;
@@ -285,10 +304,11 @@ impl Indexer {
         self.has_extended = true;
         let Some(mut blobs) = writer.index(kind) else { return Ok(()) };
         if first == 1 {
+            self.indexes[at].may_begin = false;
             // An index of another version or language may be there.
             clear(&mut *blobs)?;
         }
-        Coverage { last }.put(&mut *blobs, self.analysis.analyzer.language())?;
+        Coverage { last }.put(&mut *blobs, self.language())?;
         append(&mut *blobs, kind, &mut changes)
     }
 
@@ -387,14 +407,15 @@ impl Indexer {
 
     /// What the open transaction takes out of the index of a kind; none if the engine keeps none.
     fn removals(&mut self, view: &dyn View, kind: RecordKind) -> Result<Option<&mut Removals>> {
+        let language = self.language();
         let Some(index) = self.indexes.iter_mut().find(|index| index.kind == kind) else {
             return Ok(None);
         };
         if index.removals.is_none() {
             let Some(blobs) = view.index(kind) else { return Ok(None) };
-            let coverage = Coverage::get(&*blobs, self.analysis.analyzer.language())?;
-            index.removals =
-                Some(Removals { coverage, changes: Changes::default(), is_lost: false });
+            let coverage = Coverage::get(&*blobs, language)?;
+            let is_lost = coverage.last == 0;
+            index.removals = Some(Removals { coverage, changes: Changes::default(), is_lost });
         }
         Ok(index.removals.as_mut())
     }

@@ -4,8 +4,8 @@ use super::{View, analysis::Analysis};
 use crate::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
     recall::{
-        Ranked, Scorer,
-        index::{Cache, Changes, Coverage, Memory, Question, search},
+        Analyzer, Language, Ranked, Scorer,
+        index::{Blobs, Cache, Changes, Coverage, Memory, Question, search},
     },
     search::{Ranking, Recallable},
 };
@@ -18,9 +18,13 @@ const NEWEST: u64 = 4_096;
 pub(super) fn recall<T: Recallable>(
     view: &mut dyn View,
     query: &RecallQuery,
+    language: Language,
     cache: &Cache,
 ) -> Result<Vec<Hit<T>>> {
-    let Some(found) = by_index::<T>(view, query, cache)? else { return by_scan(view, query) };
+    let mut analysis = Analysis::new(Analyzer::new(language));
+    let Some(found) = by_index::<T>(view, query, &mut analysis, cache)? else {
+        return by_scan(view, query, &analysis.analyzer);
+    };
     let mut hits = Vec::with_capacity(found.len());
     for Ranked { key: number, score } in found {
         let record = view.numbered(T::KIND, number)?.and_then(T::of);
@@ -33,6 +37,7 @@ pub(super) fn recall<T: Recallable>(
 fn by_index<T: Recallable>(
     view: &dyn View,
     query: &RecallQuery,
+    analysis: &mut Analysis,
     cache: &Cache,
 ) -> Result<Option<Vec<Ranked<u64>>>> {
     let scorer = query.scorer_for(T::KIND);
@@ -40,13 +45,12 @@ fn by_index<T: Recallable>(
     if scorer == Scorer::Overlap && T::KIND != RecordKind::Episode {
         return Ok(None);
     }
-    let mut analysis = Analysis::default();
     let coverage = Coverage::get(&*blobs, analysis.analyzer.language())?;
     let last = view.last_number(T::KIND)?;
     if last.saturating_sub(coverage.last) > NEWEST {
         return Ok(None);
     }
-    let Some(newest) = newest::<T>(view, query, coverage.last + 1..last + 1, &mut analysis)? else {
+    let Some(newest) = newest::<T>(view, query, coverage.last + 1..last + 1, analysis)? else {
         return Ok(None);
     };
     // A filter of another kind of record is none.
@@ -79,7 +83,9 @@ fn by_index<T: Recallable>(
         let record = view.numbered(T::KIND, number)?.and_then(T::of);
         record.map(|record| record.passes(query)).ok_or_else(|| lost(T::KIND, number))
     };
-    search(&*blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, &mut eligible).map(Some)
+    // What covers nothing may be an index of another language, or of another version.
+    let blobs: &dyn Blobs = if coverage.last == 0 { &Memory::default() } else { &*blobs };
+    search(blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, &mut eligible).map(Some)
 }
 
 /// An index of the records of `numbers`. None if one cannot be read: whether it concerns the query, a
@@ -106,8 +112,12 @@ fn newest<T: Recallable>(
     Memory::of(T::KIND, newest).map(Some)
 }
 
-fn by_scan<T: Recallable>(view: &mut dyn View, query: &RecallQuery) -> Result<Vec<Hit<T>>> {
-    let mut ranking = Ranking::<T>::new(query);
+fn by_scan<T: Recallable>(
+    view: &mut dyn View,
+    query: &RecallQuery,
+    analyzer: &Analyzer,
+) -> Result<Vec<Hit<T>>> {
+    let mut ranking = Ranking::<T>::new(query, analyzer);
     view.each(T::KIND, &query.scope, &mut |record| {
         ranking.add(record?);
         Ok(())

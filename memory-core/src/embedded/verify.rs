@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Looks at everything.
-pub(super) fn check(view: &mut dyn View) -> Result<Verifier> {
+pub(super) fn check(view: &mut dyn View, language: Language) -> Result<Verifier> {
     let mut verifier = Verifier::default();
     for problem in view.integrity()? {
         verifier.problem(problem);
@@ -32,7 +32,7 @@ pub(super) fn check(view: &mut dyn View) -> Result<Verifier> {
             Ok(())
         })?;
         if KINDS.contains(&kind) {
-            for problem in check_index(view, kind, count)? {
+            for problem in check_index(view, kind, count, language)? {
                 verifier.problem(problem);
             }
         }
@@ -41,10 +41,15 @@ pub(super) fn check(view: &mut dyn View) -> Result<Verifier> {
 }
 
 /// Compares the recall index of a kind with the `count` records that there are.
-fn check_index(view: &dyn View, kind: RecordKind, count: usize) -> Result<Vec<Problem>> {
+fn check_index(
+    view: &dyn View,
+    kind: RecordKind,
+    count: usize,
+    language: Language,
+) -> Result<Vec<Problem>> {
     let Some(blobs) = view.index(kind) else { return Ok(Vec::new()) };
     let read = || -> Result<_> {
-        let coverage = Coverage::get(&*blobs, Language::default())?;
+        let coverage = Coverage::get(&*blobs, language)?;
         let is_whole = coverage.last >= view.last_number(kind)?;
         Ok((is_whole, documents(&*blobs)?))
     };
@@ -100,7 +105,7 @@ fn repair_rows<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result<Verif
     if !broken.is_empty() {
         writer.rebuild()?;
     }
-    let (mut report, sessions) = check(writer.view())?.finish();
+    let (mut report, sessions) = check(writer.view(), indexer.language())?.finish();
     // What was found before the rebuild comes first; what is still so is told once.
     report.problems.retain(|problem| !broken.contains(problem));
     report.problems.splice(0..0, broken);
@@ -121,7 +126,7 @@ fn repair_rows<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result<Verif
     });
     let changes: Vec<Change> = puts.collect();
     writer.apply(&changes)?;
-    let left = check(writer.view())?.finish().0.problems;
+    let left = check(writer.view(), indexer.language())?.finish().0.problems;
     for problem in &mut report.problems {
         problem.repaired = !left.contains(problem);
     }

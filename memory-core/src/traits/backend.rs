@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::{
     Batch, Counts, Error, ErrorKind, Feed, Op, Outcome, Page, Prune, Receipt, Record, RecordKind,
     Result, Scan, Scope, Workspace, maintain,
+    recall::Language,
     verify::{Verify, VerifyReport},
 };
 
@@ -182,12 +183,22 @@ pub struct BackendInfo {
     pub sharing: Sharing,
     /// The kinds of records it keeps: those of its parts (`INFO-KINDS-01`).
     pub kinds: Vec<RecordKind>,
+    /// The language that this handle's recall stems in. Provided methods of the traits rank in it.
+    pub language: Language,
 }
 
 impl BackendInfo {
-    /// A backend that keeps all kinds of records.
+    /// A backend that keeps all kinds of records, and stems in the default language.
     pub fn new(name: &'static str, durability: Durability, sharing: Sharing) -> Self {
-        Self { name, durability, sharing, kinds: RecordKind::ALL.to_vec() }
+        let kinds = RecordKind::ALL.to_vec();
+        Self { name, durability, sharing, kinds, language: Language::default() }
+    }
+
+    /// Sets [`language`](Self::language).
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.language = language;
+        self
     }
 }
 

@@ -26,7 +26,7 @@ impl Coverage {
         let Some(sealed) = blobs.get(KEY)? else { return Ok(Self::default()) };
         let mut input = Input(open(KEY, &sealed)?);
         let mut read = || {
-            let is_current = input.number()? == VERSION && input.text()? == name(language);
+            let is_current = input.number()? == VERSION && input.text()? == language.as_str();
             let last = input.number()?;
             Some(Self { last: if is_current { last } else { 0 } })
         };
@@ -38,14 +38,10 @@ impl Coverage {
     pub fn put(self, blobs: &mut dyn BlobsMut, language: Language) -> Result<()> {
         let mut bytes = Vec::new();
         put_number(&mut bytes, VERSION);
-        put_bytes(&mut bytes, name(language).as_bytes());
+        put_bytes(&mut bytes, language.as_str().as_bytes());
         put_number(&mut bytes, self.last);
         blobs.put(KEY, &seal(KEY, bytes))
     }
-}
-
-fn name(language: Language) -> String {
-    format!("{language:?}")
 }
 
 /// Empties the index in `blobs`. A [`Keeper`](super::Keeper) deletes the pages later.

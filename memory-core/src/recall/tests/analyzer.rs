@@ -5,6 +5,7 @@ use serde::de::IntoDeserializer as _;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::super::{Analyzer, Language};
+use crate::ErrorKind;
 
 #[test]
 fn terms_and_length() {
@@ -55,6 +56,17 @@ fn speaker_and_question() {
 }
 
 #[test]
+fn an_unknown_language_is_told_which_there_are() {
+    for name in ["klingon", "German", "de", " german", ""] {
+        let error = name.parse::<Language>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name}");
+        for language in Language::ALL {
+            assert!(error.to_string().contains(language.as_str()), "{language:?} in {error}");
+        }
+    }
+}
+
+#[test]
 fn languages() {
     for (language, name, stored, query) in [
         (Language::None, "none", "Tests", "tests"),
@@ -65,6 +77,7 @@ fn languages() {
     ] {
         let named: StrDeserializer<'_, Error> = name.into_deserializer();
         assert_eq!(Language::deserialize(named), Ok(language));
+        assert_eq!((language.as_str(), name.parse().ok()), (name, Some(language)));
         let analyzer = Analyzer::new(language);
         let terms = analyzer.document_terms(&[stored]).counts;
         let query = analyzer.query_terms(query);
