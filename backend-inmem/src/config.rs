@@ -57,6 +57,9 @@ impl InmemConfig {
         for (name, value) in url.parameters() {
             match name {
                 "language" => config.options.language = value.parse()?,
+                "find_index" => {
+                    config.options.find_index = StoreUrl::parse_parameter(name, value)?;
+                }
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -88,6 +91,15 @@ impl InmemConfig {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.options.patience = patience;
+        self
+    }
+
+    /// Whether an index of words is kept, by which `find_turns` finds what is rare without looking at
+    /// every turn. It makes the recall index about twice as large. If it is not set, a store that has
+    /// one keeps it; `reindex` drops it.
+    #[must_use]
+    pub fn find_index(mut self, find_index: bool) -> Self {
+        self.options.find_index = find_index;
         self
     }
 

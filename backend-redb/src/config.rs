@@ -72,6 +72,9 @@ impl RedbConfig {
                 "quick_repair" => config.quick_repair = StoreUrl::parse_parameter(name, value)?,
                 "check" => config.check = StoreUrl::parse_parameter(name, value)?,
                 "language" => config.options.language = value.parse()?,
+                "find_index" => {
+                    config.options.find_index = StoreUrl::parse_parameter(name, value)?;
+                }
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -138,6 +141,15 @@ impl RedbConfig {
     #[must_use]
     pub fn queue(mut self, queue: usize) -> Self {
         self.options.queue = queue;
+        self
+    }
+
+    /// Sets whether an index of words is kept, by which `find_turns` finds what is rare without looking at
+    /// every turn. It makes the recall index about twice as large. If it is not set, a store that has
+    /// one keeps it; `reindex` drops it.
+    #[must_use]
+    pub fn find_index(mut self, find_index: bool) -> Self {
+        self.options.find_index = find_index;
         self
     }
 

@@ -71,6 +71,9 @@ impl SqliteConfig {
                 "readers" => config.readers = StoreUrl::parse_parameter(name, value)?,
                 "read_only" => config.read_only = StoreUrl::parse_parameter(name, value)?,
                 "language" => config.options.language = value.parse()?,
+                "find_index" => {
+                    config.options.find_index = StoreUrl::parse_parameter(name, value)?;
+                }
                 _ => return Err(url.unknown_parameter(name)),
             }
         }
@@ -123,6 +126,15 @@ impl SqliteConfig {
     #[must_use]
     pub fn queue(mut self, queue: usize) -> Self {
         self.options.queue = queue;
+        self
+    }
+
+    /// Sets whether an index of words is kept, by which `find_turns` finds what is rare without looking at
+    /// every turn. It makes the recall index about twice as large. If it is not set, a store that has
+    /// one keeps it; `reindex` drops it.
+    #[must_use]
+    pub fn find_index(mut self, find_index: bool) -> Self {
+        self.options.find_index = find_index;
         self
     }
 

@@ -10,13 +10,15 @@ use crate::{
 /// Turns records into documents of an index.
 pub(super) struct Analysis {
     pub(super) analyzer: Analyzer,
+    /// Whether turns are to be found by their words, too.
+    pub(super) has_words: bool,
     /// The numbers of sessions, as far as one state of the store has been asked for them.
     sessions: HashMap<SessionId, u64>,
 }
 
 impl Analysis {
     pub(super) fn new(analyzer: Analyzer) -> Self {
-        Self { analyzer, sessions: HashMap::new() }
+        Self { analyzer, has_words: false, sessions: HashMap::new() }
     }
 
     /// What another state of the store says may differ.
@@ -39,9 +41,11 @@ impl Analysis {
             },
             None => None,
         };
-        let analyzer = &self.analyzer;
+        let (analyzer, has_words) = (&self.analyzer, self.has_words && turn.is_some());
         let analyse = |document: Document<'_>| {
-            Analysed::new(T::KIND, number, record.workspace(), &document, turn, analyzer)
+            let workspace = record.workspace();
+            let analysed = Analysed::new(T::KIND, number, workspace, &document, turn, analyzer);
+            if has_words { analysed.with_words(&document) } else { analysed }
         };
         Ok(Some(record.document(analyse)))
     }

@@ -8,7 +8,9 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::{Engine, View, Writer, group::Group, indexer::Indexer, pool::Pool, recall, verify};
+use super::{
+    Engine, View, Writer, find::find_turns, group::Group, indexer::Indexer, pool::Pool, recall, verify,
+};
 use crate::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Counts, Episode, EpisodeId,
     EpisodicBackend, Error, ErrorKind, Feed, FindTurns, Hit, ListAudit, ListEpisodes, ListNotes,
@@ -16,7 +18,7 @@ use crate::{
     Record, ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionStore, StateEntry,
     Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
     recall::{Language, index::Cache},
-    search::{Finder, Recallable},
+    search::Recallable,
     verify::{Verify, VerifyReport},
 };
 
@@ -32,6 +34,8 @@ pub struct EmbeddedOptions {
     pub patience: Duration,
     /// The language that recall stems in.
     pub language: Language,
+    /// Whether an index of words is kept for `find_turns`.
+    pub find_index: bool,
 }
 
 impl Default for EmbeddedOptions {
@@ -41,6 +45,7 @@ impl Default for EmbeddedOptions {
             queue: 4_096,
             patience: Duration::from_secs(30),
             language: Language::default(),
+            find_index: false,
         }
     }
 }
@@ -68,7 +73,8 @@ impl<E: Engine> Embedded<E> {
         options: EmbeddedOptions,
         open: impl FnOnce(&dyn Clock) -> Result<(E, E::Writer)> + Send + 'static,
     ) -> Result<Self> {
-        let EmbeddedOptions { clock, queue, patience, language } = options;
+        let EmbeddedOptions { clock, queue, patience, language, find_index } = options;
+        let indexer = Indexer::new(language, find_index);
         let (reply, answer) = oneshot::channel();
         let opening = clock.clone();
         thread::Builder::new()
@@ -80,7 +86,7 @@ impl<E: Engine> Embedded<E> {
         Ok(Self {
             info: engine.info().language(language),
             pool: (engine.readers() > 0).then(|| Pool::new(engine, patience)),
-            group: Group::start(writer, Indexer::new(language), clock.clone(), queue, patience)?,
+            group: Group::start(writer, indexer, clock.clone(), queue, patience)?,
             clock,
             cache: Arc::new(Cache::new(CACHE_BYTES)),
         })
@@ -243,22 +249,9 @@ impl<E: Engine> SessionStore for Embedded<E> {
 
     async fn find_turns(&self, find: &FindTurns) -> Result<Vec<Turn>> {
         let find = find.clone();
-        self.read("find_turns", move |view| {
-            let finder = Finder::new(&find)?;
-            let mut found = Vec::new();
-            if find.limit == 0 {
-                return Ok(found);
-            }
-            let wanted = |role: &str, content: &str| finder.matches(role, content);
-            view.newest_turns(&find.scope, &wanted, &mut |turn| {
-                if finder.matches(&turn.role, &turn.content) {
-                    found.push(turn);
-                }
-                Ok(found.len() < find.limit)
-            })?;
-            Ok(found)
-        })
-        .await
+        let (language, cache) = (self.info.language, self.cache.clone());
+        let find = move |view: &mut dyn View| find_turns(view, &find, language, &cache);
+        self.read("find_turns", find).await
     }
 
     async fn recall_turns(&self, query: &RecallQuery) -> Result<Vec<Hit<Turn>>> {

@@ -26,6 +26,8 @@ pub(super) struct Indexer {
     indexes: [Index; 3],
     /// Whether segments were added that may be due to be merged.
     has_extended: bool,
+    /// Whether turns are to be found by their words. If not, an index that has them keeps them.
+    wants_words: bool,
 }
 
 /// The index of a kind of record.
@@ -57,7 +59,7 @@ struct Removals {
 }
 
 impl Indexer {
-    pub(super) fn new(language: Language) -> Self {
+    pub(super) fn new(language: Language, wants_words: bool) -> Self {
         let index = |kind| Index {
             kind,
             keeper: Keeper::new(kind),
@@ -68,7 +70,7 @@ impl Indexer {
             trace: None,
         };
         let analysis = Analysis::new(Analyzer::remembering(language));
-        Self { analysis, indexes: KINDS.map(index), has_extended: false }
+        Self { analysis, indexes: KINDS.map(index), has_extended: false, wants_words }
     }
 
     /// The language that documents are stemmed in.
@@ -228,7 +230,10 @@ impl Indexer {
         // Nothing is missing where there is no index.
         let Some(blobs) = view.index(kind) else { return Ok(0..0) };
         let coverage = Coverage::get(&*blobs, self.language())?;
-        Ok(coverage.last + 1..view.last_number(kind)? + 1)
+        // One without the words that are wanted is made anew.
+        let is_usable = coverage.has_words || !self.wants_words || kind != RecordKind::Turn;
+        let first = if is_usable { coverage.last + 1 } else { 1 };
+        Ok(first..view.last_number(kind)? + 1)
     }
 
     /// A step in a transaction of its own. An error if nothing came of it: an engine that loses what is
@@ -293,6 +298,14 @@ impl Indexer {
         let last = (missing.end - 1).min(first + STEP - 1);
         let mut changes = Changes::default();
         let view = writer.view();
+        let Some(blobs) = view.index(kind) else { return Ok(()) };
+        let has_words = if first == 1 {
+            self.wants_words && kind == RecordKind::Turn
+        } else {
+            Coverage::get(&*blobs, self.language())?.has_words
+        };
+        drop(blobs);
+        self.analysis.has_words = has_words;
         for number in first..=last {
             if let Some(record) = view.numbered(kind, number)?
                 && let Some(document) = self.analysis.any(view, number, &record)?
@@ -308,7 +321,7 @@ impl Indexer {
             // An index of another version or language may be there.
             clear(&mut *blobs)?;
         }
-        Coverage { last }.put(&mut *blobs, self.language())?;
+        Coverage { last, has_words }.put(&mut *blobs, self.language())?;
         append(&mut *blobs, kind, &mut changes)
     }
 

@@ -10,6 +10,7 @@ pub mod file;
 mod analysis;
 mod backend;
 mod engine;
+mod find;
 mod group;
 mod indexer;
 mod pool;

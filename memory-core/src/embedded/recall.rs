@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use super::{View, analysis::Analysis};
 use crate::{
-    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
+    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
     recall::{
         Analyzer, Language, Ranked, Scorer,
         index::{Blobs, Cache, Changes, Coverage, Memory, Question, search},
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// How many records, which the index has not come to, are read as they are. If there are more, all are.
-const NEWEST: u64 = 4_096;
+pub(super) const NEWEST: u64 = 4_096;
 
 /// Recall over one state of the store: by its index, if there is one for the question; else over all
 /// records.
@@ -50,7 +50,7 @@ fn by_index<T: Recallable>(
     if last.saturating_sub(coverage.last) > NEWEST {
         return Ok(None);
     }
-    let Some(newest) = newest::<T>(view, query, coverage.last + 1..last + 1, analysis)? else {
+    let Some(newest) = newest::<T>(view, &query.scope, coverage.last + 1..last + 1, analysis)? else {
         return Ok(None);
     };
     // A filter of another kind of record is none.
@@ -90,9 +90,9 @@ fn by_index<T: Recallable>(
 
 /// An index of the records of `numbers`. None if one cannot be read: whether it concerns the query, a
 /// scan tells.
-fn newest<T: Recallable>(
+pub(super) fn newest<T: Recallable>(
     view: &dyn View,
-    query: &RecallQuery,
+    scope: &Scope,
     numbers: Range<u64>,
     analysis: &mut Analysis,
 ) -> Result<Option<Memory>> {
@@ -103,7 +103,7 @@ fn newest<T: Recallable>(
             record => record?.and_then(T::of),
         };
         if let Some(record) = record
-            && query.scope.includes(record.workspace())
+            && scope.includes(record.workspace())
             && let Some(document) = analysis.document(view, number, &record)?
         {
             newest.add(document);
@@ -131,6 +131,6 @@ fn by_scan<T: Recallable>(
     Ok(hits)
 }
 
-fn lost(kind: RecordKind, number: u64) -> Error {
+pub(super) fn lost(kind: RecordKind, number: u64) -> Error {
     Error::corrupt(kind.as_str(), number, "the recall index has a record that is not there")
 }

@@ -18,6 +18,8 @@ const KEY: &[u8] = &[3];
 pub struct Coverage {
     /// The last number that was come to.
     pub last: u64,
+    /// Whether it has the words that [`find`](super::find()) goes by.
+    pub has_words: bool,
 }
 
 impl Coverage {
@@ -27,8 +29,8 @@ impl Coverage {
         let mut input = Input(open(KEY, &sealed)?);
         let mut read = || {
             let is_current = input.number()? == VERSION && input.text()? == language.as_str();
-            let last = input.number()?;
-            Some(Self { last: if is_current { last } else { 0 } })
+            let (last, has_words) = (input.number()?, input.byte()? == 1);
+            Some(if is_current { Self { last, has_words } } else { Self::default() })
         };
         read().ok_or_else(|| corrupt(KEY))
     }
@@ -40,6 +42,7 @@ impl Coverage {
         put_number(&mut bytes, VERSION);
         put_bytes(&mut bytes, language.as_str().as_bytes());
         put_number(&mut bytes, self.last);
+        bytes.push(u8::from(self.has_words));
         blobs.put(KEY, &seal(KEY, bytes))
     }
 }

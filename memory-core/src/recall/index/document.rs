@@ -147,7 +147,12 @@ impl Analysed {
     /// Makes it to be found by [`find`](super::find()), too; `document` is the same.
     #[must_use]
     pub fn with_words(mut self, document: &Document<'_>) -> Self {
-        for part in &*document.readable() {
+        let readable = document.readable();
+        // What is not read may have any word.
+        if readable.iter().zip(document.text).any(|(read, part)| read.len() < part.len()) {
+            self.terms.push_key(LONG_WORDS, Role::There);
+        }
+        for part in &*readable {
             for_each_word(part, &mut |word| {
                 if word.len() > MAX_TERM_BYTES {
                     self.terms.push_key(LONG_WORDS, Role::There);
