@@ -207,7 +207,7 @@ async fn handles_of_different_languages_share_a_store() {
 }
 
 #[tokio::test]
-async fn handles_of_different_languages_do_not_take_the_index_from_each_other_for_ever() {
+async fn handles_of_different_languages_make_the_index_anew_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let url = url(folder.path(), "sqlite");
     let english = open(&url, Language::English).await;

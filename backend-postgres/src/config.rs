@@ -386,7 +386,8 @@ mod tests {
     fn a_url_sets_what_it_names() {
         let url = "postgres://ana:pw@h1,h2:6543/work?schema=agents&sslmode=verify-full\
                    &connections=3&connect_timeout_ms=5&acquire_timeout_ms=6\
-                   &statement_timeout_ms=7&standby_reads_ms=8&sslrootcert=/ca.pem";
+                   &statement_timeout_ms=7&standby_reads_ms=8&sslrootcert=/ca.pem\
+                   &language=german";
         let config = config(url).unwrap();
         assert_eq!(config.hosts, [Host::new("h1"), Host::new("h2").port(6543)]);
         assert_eq!(config.user.as_deref(), Some("ana"));
@@ -398,6 +399,7 @@ mod tests {
         assert_eq!(timeouts, [5, 6, 7].map(Duration::from_millis));
         assert_eq!(config.standby_reads, Some(Duration::from_millis(8)));
         assert_eq!(config.root_certificate, Some("/ca.pem".into()));
+        assert_eq!(config.language, Language::German);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use memkeep_core::{
     Backend, Durability, Error, ErrorKind, ListTurns, NewSession, NewTurn, Op, Scope, SessionStore,
-    Sharing, StoreUrl, verify::Verify,
+    Sharing, StoreUrl, recall::Language, verify::Verify,
 };
 use memkeep_redb::{RedbConfig, RedbDurability};
 use redb::{Database, MultimapTableDefinition, TableDefinition};
@@ -301,15 +301,16 @@ async fn the_largest_and_the_smallest_options_are_taken() {
 async fn a_url_says_what_a_config_says() {
     let parse = |text: &str| RedbConfig::from_url(&text.parse::<StoreUrl>().unwrap());
     let url = "redb:a%3fb.redb?durability=none&cache_bytes=7&readers=2&read_only=true\
-               &quick_repair=true&check=true";
+               &quick_repair=true&check=true&language=german";
     let config = parse(url).unwrap();
     assert_eq!(config.path, Path::new("a?b.redb"));
     assert_eq!(config.durability, RedbDurability::None);
     assert_eq!((config.cache_bytes, config.readers), (7, 2));
     assert!(config.read_only && config.quick_repair && config.check);
+    assert_eq!(config.options.language, Language::German);
     assert!(parse("redb://agent.redb").is_err());
     assert!(parse("sqlite:agent.db").is_err());
-    for wrong in ["speed=9", "readers=many", "durability=full", "read_only=1"] {
+    for wrong in ["speed=9", "readers=many", "durability=full", "read_only=1", "language=de"] {
         let error = parse(&format!("redb:a.redb?{wrong}")).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
     }

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command, time::Duration};
 
 use memkeep_core::{
     Backend, Durability, Error, ErrorKind, ListSessions, ListTurns, NewSession, NewTurn, Op, Scope,
-    SessionStore, Sharing, StoreUrl,
+    SessionStore, Sharing, StoreUrl, recall::Language,
 };
 use memkeep_sqlite::{SqliteConfig, Synchronous};
 use rusqlite::Connection;
@@ -264,15 +264,17 @@ async fn the_largest_options_are_taken() {
 #[tokio::test]
 async fn a_url_says_what_a_config_says() {
     let parse = |text: &str| SqliteConfig::from_url(&text.parse::<StoreUrl>().unwrap());
-    let url = "sqlite:a%3fb.db?synchronous=normal&busy_timeout_ms=7&readers=2&read_only=true";
+    let url = "sqlite:a%3fb.db?synchronous=normal&busy_timeout_ms=7&readers=2&read_only=true\
+               &language=german";
     let config = parse(url).unwrap();
     assert_eq!(config.path.as_deref(), Some(Path::new("a?b.db")));
     assert_eq!(config.synchronous, Synchronous::Normal);
     assert_eq!((config.busy_timeout.as_millis(), config.readers), (7, 2));
     assert!(config.read_only);
+    assert_eq!(config.options.language, Language::German);
     assert_eq!(parse("sqlite::memory:").unwrap().path, None);
     assert!(parse("sqlite://agent.db").is_err());
-    for wrong in ["speed=9", "readers=many", "synchronous=off", "read_only=1"] {
+    for wrong in ["speed=9", "readers=many", "synchronous=off", "read_only=1", "language=de"] {
         let error = parse(&format!("sqlite:a.db?{wrong}")).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
     }

@@ -252,6 +252,8 @@ query! {
     /// - Any text is a question; nothing in it is syntax (`ASK-EPISODE-01`, `ASK-TURN-01`,
     ///   `ASK-NOTE-01`, `HOSTILE-QUERY-01`, `HOSTILE-QUERY-02`, `HOSTILE-QUERY-03`). Without a known word nothing answers (`ASK-EPISODE-02`, `ASK-TURN-02`,
     ///   `ASK-NOTE-02`); one is enough (`ASK-EPISODE-04`, `ASK-TURN-04`, `ASK-NOTE-04`).
+    /// - [`Scorer::Bm25`] and [`Scorer::Context`] stem in the handle's language,
+    ///   [`BackendInfo::language`](crate::BackendInfo::language).
     /// - Words are: names such as `gpt-4o` (`ASK-EPISODE-03`, `ASK-TURN-03`, `ASK-NOTE-03`), words in
     ///   scripts without spaces (`ASK-EPISODE-05`, `ASK-TURN-05`, `ASK-NOTE-05`), parts of identifiers
     ///   (`ASK-EPISODE-06`, `ASK-TURN-06`, `ASK-NOTE-06`), in any case and without accents

@@ -4,7 +4,11 @@ mod support;
 
 use std::{sync::Arc, time::Duration};
 
-use memkeep_core::{recall::Scorer, verify::Verify, *};
+use memkeep_core::{
+    recall::{Language, Scorer},
+    verify::Verify,
+    *,
+};
 use serde_json::json;
 use support::PlainStore;
 
@@ -50,6 +54,18 @@ async fn recall_ranks_and_filters_before_the_limit() {
         assert!(store.recall(&query.k(0_usize)).await.unwrap().is_empty());
     }
     assert_eq!(store.recall(&RecallQuery::new("cache")).await.unwrap().len(), DEFAULT_RECALL);
+}
+
+#[tokio::test]
+async fn recall_stems_in_the_language_that_the_backend_tells() {
+    for (language, is_found) in [(Language::German, true), (Language::English, false)] {
+        let store = PlainStore { language, ..PlainStore::default() };
+        store.done(NewEpisode::new("zwei alte Häuser", ""));
+        for scorer in [Scorer::Bm25, Scorer::Context] {
+            let hits = store.recall(&RecallQuery::new("Haus").scorer(scorer)).await.unwrap();
+            assert_eq!(!hits.is_empty(), is_found, "{language:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@
 //! - **Filters** decide what is returned, before the limit. They change no score: under every scorer
 //!   the filtered result is the unfiltered one without the documents that do not pass (beyond the
 //!   re-ranked of [`Context`](Scorer::Context) too).
+//! - **Language**: stems are those of the [`Language`] that a store is opened in.
 //! - **Exactness**: scores are f64, summed over terms in byte order, with the logarithm of `libm`;
 //!   no hash order, no platform's mathematics library.
 //!

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use memkeep_core::{
     decide::{Change, Loaded, Needs, Stored, decide},
+    recall::Language,
     *,
 };
 
@@ -33,6 +34,7 @@ fn name(record: &Record) -> (RecordKind, Workspace, String) {
 pub struct PlainStore {
     pub clock: Arc<ManualClock>,
     pub tables: Mutex<Tables>,
+    pub language: Language,
 }
 
 /// 2026-01-01T00:00:00Z.
@@ -41,7 +43,8 @@ pub const START: i64 = 1_767_225_600_000_000;
 impl Default for PlainStore {
     fn default() -> Self {
         let start = Timestamp::from_micros(START).unwrap();
-        Self { clock: Arc::new(ManualClock::new(start)), tables: Mutex::default() }
+        let clock = Arc::new(ManualClock::new(start));
+        Self { clock, tables: Mutex::default(), language: Language::default() }
     }
 }
 
@@ -219,7 +222,7 @@ fn by_time<T>(rows: &[T], time: impl Fn(&T) -> Timestamp) -> impl Iterator<Item 
 #[async_trait]
 impl Backend for PlainStore {
     fn info(&self) -> BackendInfo {
-        BackendInfo::new("plain", Durability::Volatile, Sharing::Handle)
+        BackendInfo::new("plain", Durability::Volatile, Sharing::Handle).language(self.language)
     }
 
     async fn commit(&self, batch: Batch) -> Result<Receipt> {
