@@ -41,8 +41,8 @@ impl InmemConfig {
         Self::default()
     }
 
-    /// The config that a URL `inmem:` stands for, with the parameter `language` (the name of a
-    /// [`Language`]).
+    /// The config that a URL `inmem:` stands for, with the parameters `language` (the name of
+    /// a [`Language`]) and `find_index` (`true`, `false`).
     ///
     /// Errors: `InvalidArgument` for another scheme, for a name after the colon (the store has none),
     /// for a parameter that is not known or cannot be read.

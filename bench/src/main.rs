@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     folder::Folder,
     report::Report,
-    workloads::{commits, import, listings, locomo, published, recall},
+    workloads::{commits, find, import, listings, locomo, published, recall},
 };
 
 /// Measures memkeep beside hand-written code, search engines and other memories, in one run.
@@ -45,6 +45,8 @@ enum Command {
     Published(published::Options),
     /// Top-10 recall by each scorer, beside FTS5 and tantivy.
     Recall(recall::Options),
+    /// Finding a rare stretch of text in turns, beside SQLite's `LIKE`.
+    Find(find::Options),
     /// Draws what `recall` measured, as an SVG file.
     Plot(plot::Options),
     /// Finding the evidence for the questions of LoCoMo, beside FTS5.
@@ -70,6 +72,7 @@ fn main() -> Result<()> {
         Command::Listings(options) => listings::run(&options, &folder, &mut report)?,
         Command::Published(options) => published::run(&options, &folder, &mut report)?,
         Command::Recall(options) => recall::run(&options, &folder, &mut report)?,
+        Command::Find(options) => find::run(&options, &folder, &mut report)?,
         Command::Locomo(options) => locomo::run(&options, &folder, &mut report)?,
         Command::Import(options) => import::run(&options, &folder, &mut report)?,
         Command::ImportChild(_) | Command::Plot(_) => {}

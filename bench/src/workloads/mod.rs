@@ -1,6 +1,7 @@
 //! What is measured, one module each.
 
 pub(crate) mod commits;
+pub(crate) mod find;
 pub(crate) mod import;
 pub(crate) mod listings;
 pub(crate) mod locomo;

@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 
 use super::{
-    Engine, View, Writer, find::find_turns, group::Group, indexer::Indexer, pool::Pool, recall, verify,
+    Engine, View, Writer, find::find_turns, group::Group, indexer::Indexer, pool::Pool, recall,
+    verify,
 };
 use crate::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Counts, Episode, EpisodeId,

@@ -50,7 +50,8 @@ fn by_index<T: Recallable>(
     if last.saturating_sub(coverage.last) > NEWEST {
         return Ok(None);
     }
-    let Some(newest) = newest::<T>(view, &query.scope, coverage.last + 1..last + 1, analysis)? else {
+    let Some(newest) = newest::<T>(view, &query.scope, coverage.last + 1..last + 1, analysis)?
+    else {
         return Ok(None);
     };
     // A filter of another kind of record is none.

@@ -113,8 +113,9 @@ fn with_neighbours(
     let turn = &session[at];
     lent.clear();
     // Two places in either direction are enough: positions in a session are distinct.
-    for near in at.saturating_sub(2)..session.len().min(at + 3) {
-        if let Some(share) = share(&session[near], turn) {
+    let reach = at.saturating_sub(2)..session.len().min(at + 3);
+    for (near, lender) in reach.clone().zip(&session[reach]) {
+        if let Some(share) = share(lender, turn) {
             lent.extend(own.of(near).iter().map(|(term, weight)| (*term, share * weight)));
         }
     }

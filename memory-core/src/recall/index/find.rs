@@ -95,7 +95,9 @@ fn having(part: &Part<'_, '_>, stretch: &Stretch, piece: &[u8]) -> Result<Set> {
     let mut add = |row: &Row| {
         postings.clear();
         cursor::all(part, row, &mut postings)?;
-        postings.iter().for_each(|posting| having.insert(posting.ordinal));
+        for posting in &postings {
+            having.insert(posting.ordinal);
+        }
         Ok(())
     };
     let finder = memmem::Finder::new(piece);

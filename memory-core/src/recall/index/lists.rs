@@ -32,19 +32,16 @@ impl<'d> Lists<'d> {
                 Some(number) => *number,
                 None => return,
             },
-            Role::Counted | Role::There => match numbers.get(term) {
-                Some(number) => *number,
-                None => {
-                    terms.push(List { term, count: 0, last: 0 });
-                    numbers.insert(term.into(), terms.len() - 1);
-                    terms.len() - 1
-                }
-            },
+            Role::Counted | Role::There => numbers.get(term).copied().unwrap_or_else(|| {
+                terms.push(List { term, count: 0, last: 0 });
+                numbers.insert(term.into(), terms.len() - 1);
+                terms.len() - 1
+            }),
         };
         let list = &mut terms[number];
-        let last = postings.get_mut(list.last).map(|(_, posting)| posting);
-        let last = last.filter(|last| list.count > 0 && last.ordinal == ordinal);
-        match (last, role) {
+        let known = postings.get_mut(list.last).map(|(_, posting)| posting);
+        let known = known.filter(|known| list.count > 0 && known.ordinal == ordinal);
+        match (known, role) {
             (Some(known), Role::Counted) => known.count = known.count.saturating_add(1),
             (Some(known), Role::Label) => known.label = true,
             (None, Role::Counted | Role::There) => {
