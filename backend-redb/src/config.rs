@@ -53,8 +53,8 @@ impl RedbConfig {
     }
 
     /// The store that `url` names: `redb:PATH`, with the parameters `durability` (`immediate`,
-    /// `none`), `cache_bytes`, `readers`, `read_only`, `quick_repair` and `check` (`true`, `false`),
-    /// `language` (the name of a [`Language`]).
+    /// `none`), `cache_bytes`, `readers`, `language` (the name of a [`Language`]), and `read_only`,
+    /// `quick_repair`, `check` and `find_index` (`true`, `false`).
     ///
     /// Errors: `InvalidArgument` for another scheme, for a parameter that is not known or cannot be
     /// read, and for a missing path.

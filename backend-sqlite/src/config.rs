@@ -54,9 +54,8 @@ impl SqliteConfig {
     }
 
     /// The store that `url` names: `sqlite:PATH` or `sqlite::memory:`, with the parameters
-    /// `synchronous` (`full`, `normal`), `busy_timeout_ms`, `readers`, `read_only` (`true`, `false`)
-    /// `language` (the name of a [`Language`]) and
-    /// `find_index` (`true`, `false`).
+    /// `synchronous` (`full`, `normal`), `busy_timeout_ms`, `readers`, `read_only` (`true`, `false`),
+    /// `language` (the name of a [`Language`]) and `find_index` (`true`, `false`).
     ///
     /// Errors: `InvalidArgument` for a parameter that is not known or cannot be read, and for a
     /// missing path.

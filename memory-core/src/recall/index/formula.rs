@@ -1,4 +1,4 @@
-use super::{postings::Bound, segment::Totals};
+use super::postings::Bound;
 use crate::recall::{overlap_ranker::OPEN_BOOST, statistics::Weights};
 
 /// What a term adds to a document's score.
@@ -17,20 +17,9 @@ impl Formula {
         }
     }
 
-    /// Whether a weight depends on the length of the document.
-    pub(super) fn needs_length(&self) -> bool {
-        matches!(self, Self::Bm25(_))
-    }
-
     /// The most that a term adds to a document within `bound`.
     pub(super) fn bound(&self, term: usize, bound: &Bound) -> f64 {
         self.weight(term, bound.max_count, bound.min_length)
-    }
-
-    /// The most that a term adds to any document.
-    pub(super) fn limit(&self, term: usize, totals: &Totals) -> f64 {
-        // No count is as large: the weight grows with it, and never reaches its limit.
-        self.weight(term, u32::MAX, totals.min_length)
     }
 
     /// A bound of the sum of scores, whatever order they are added in, of which `sum` is one.

@@ -59,7 +59,7 @@ impl Bound {
         };
         for posting in postings {
             let (length, created_at, open) = measure(posting.ordinal);
-            bound.widen(&Self {
+            bound = bound.and(&Self {
                 last: posting.ordinal,
                 postings: 1,
                 labels: u32::from(posting.label),
@@ -72,15 +72,17 @@ impl Bound {
         bound
     }
 
-    /// Takes in the stretch that follows.
-    fn widen(&mut self, next: &Self) {
-        self.last = next.last;
-        self.postings += next.postings;
-        self.labels += next.labels;
-        self.max_count = self.max_count.max(next.max_count);
-        self.min_length = self.min_length.min(next.min_length);
-        self.newest = self.newest.max(next.newest);
-        self.open |= next.open;
+    /// With the stretch that follows.
+    fn and(&self, next: &Self) -> Self {
+        Self {
+            last: next.last,
+            postings: self.postings.saturating_add(next.postings),
+            labels: self.labels.saturating_add(next.labels),
+            max_count: self.max_count.max(next.max_count),
+            min_length: self.min_length.min(next.min_length),
+            newest: self.newest.max(next.newest),
+            open: self.open | next.open,
+        }
     }
 
     /// `newest` is relative to that of all documents, and `last` to the stretch before.
@@ -182,6 +184,8 @@ impl Block {
 pub(super) struct Term {
     pub(super) postings: u32,
     pub(super) labels: u32,
+    /// Of all its postings.
+    pub(super) bound: Bound,
     /// Of its chunks.
     pub(super) bounds: Vec<Bound>,
     pub(super) chunks: Chunks,
@@ -243,18 +247,21 @@ impl Term {
         let (postings, labels) = (input.small()?, input.small()?);
         if postings as usize <= BLOCK_POSTINGS {
             let block = Self::block(&mut input, (postings, labels), totals)?;
-            let bounds = vec![block.bound];
+            let bound = block.bound;
             let chunk = Chunk { blocks: vec![block], page: input.0.to_vec() };
-            return Some(Self { postings, labels, bounds, chunks: Chunks::Here(Arc::new(chunk)) });
+            let chunks = Chunks::Here(Arc::new(chunk));
+            return Some(Self { postings, labels, bound, bounds: vec![bound], chunks });
         }
         let first = input.small()?;
-        let (mut bounds, mut base) = (Vec::new(), 0);
+        let (mut bounds, mut base) = (Vec::<Bound>::new(), 0);
+        let mut whole: Option<Bound> = None;
         while !input.is_empty() {
             let bound = Bound::read(&mut input, base, totals.newest)?;
             base = bound.last.checked_add(1)?;
+            whole = Some(whole.map_or(bound, |whole| whole.and(&bound)));
             bounds.push(bound);
         }
-        Some(Self { postings, labels, bounds, chunks: Chunks::From(first) })
+        Some(Self { postings, labels, bound: whole?, bounds, chunks: Chunks::From(first) })
     }
 
     /// The only block of a term, which then is all of what is left of `input`.
@@ -307,10 +314,7 @@ impl Chunk {
             Block::put(&mut data, block, &bound, base);
             bound.put(&mut heads, base, newest);
             base = bound.last + 1;
-            match &mut whole {
-                Some(whole) => whole.widen(&bound),
-                None => whole = Some(bound),
-            }
+            whole = Some(whole.map_or(bound, |whole| whole.and(&bound)));
         }
         let mut bytes = Vec::with_capacity(heads.len() + data.len() + 2);
         put_bytes(&mut bytes, &heads);

@@ -13,7 +13,8 @@ use super::{
     cursor::{Cursor, END},
     formula::Formula,
     part::{Part, Stretch},
-    postings::Term,
+    postings::{Bound, Term},
+    segment::Totals,
     values::ValuesBlock,
 };
 use crate::{Result, recall::ranked::Entry};
@@ -88,6 +89,7 @@ pub(super) struct Walk<'p, 's, 'b> {
 struct Reach {
     last: u32,
     most: f64,
+    min_length: u64,
     newest: i64,
     open: bool,
 }
@@ -100,7 +102,8 @@ impl Walk<'_, '_, '_> {
             && let Some(bound) = self.cursor.block()
         {
             let most = formula.bound(self.term, bound);
-            self.reach = Reach { last: bound.last, most, newest: bound.newest, open: bound.open };
+            let Bound { last, min_length, newest, open, .. } = *bound;
+            self.reach = Reach { last, most, min_length, newest, open };
         }
         self.reach
     }
@@ -117,9 +120,10 @@ pub(super) fn collect(
 ) -> Result<()> {
     let mut walks = Vec::with_capacity(terms.len());
     for (term, postings) in terms {
-        let limit = formula.limit(*term, part.totals());
+        let limit = formula.bound(*term, &postings.bound);
         let cursor = Cursor::new(part, postings.clone(), stretch.ordinals.start)?;
-        let reach = Reach { last: 0, most: limit, newest: part.totals().newest, open: true };
+        let Totals { min_length, newest, .. } = *part.totals();
+        let reach = Reach { last: 0, most: limit, min_length, newest, open: true };
         walks.push(Walk { term: *term, cursor, limit, reach });
     }
     // Those that can add least come first; of equals the most frequent.
@@ -237,15 +241,27 @@ impl Search<'_, '_, '_> {
         top: &mut Top,
         weights: &mut Vec<(usize, f64)>,
     ) -> Result<()> {
-        let Self { formula, .. } = *self;
-        // Values are far away: they are read first only if there is no bound without them.
-        let (mut length, newest) = (0, self.newest);
-        if formula.needs_length() {
-            let (values, row) = self.part.values(at)?;
-            length = values.length(row);
-        }
+        let Self { formula, newest, optional, .. } = *self;
         weights.clear();
         let mut so_far = bonus;
+        let needed = &walks[optional..];
+        for walk in needed {
+            if let Some(posting) = walk.cursor.posting(at) {
+                so_far += formula.weight(walk.term, posting.count, walk.reach.min_length);
+            }
+        }
+        if !top.admits(formula.up(so_far + self.sums[optional]), newest) {
+            return Ok(());
+        }
+        // Values are far away: they are read only if there is no bound without them.
+        let length = match formula {
+            Formula::Overlap => 0,
+            Formula::Bm25(_) => {
+                let (values, row) = self.part.values(at)?;
+                values.length(row)
+            }
+        };
+        so_far = bonus;
         let mut add = |walk: &Walk<'_, '_, '_>, so_far: &mut f64| {
             if let Some(posting) = walk.cursor.posting(at) {
                 let weight = formula.weight(walk.term, posting.count, length);
@@ -253,8 +269,10 @@ impl Search<'_, '_, '_> {
                 *so_far += weight;
             }
         };
-        walks[self.optional..].iter().for_each(|walk| add(walk, &mut so_far));
-        for i in (0..self.optional).rev() {
+        for walk in needed {
+            add(walk, &mut so_far);
+        }
+        for i in (0..optional).rev() {
             if !top.admits(formula.up(so_far + self.sums[i + 1]), newest) {
                 return Ok(());
             }
