@@ -31,17 +31,6 @@ type Line = Vec<(f64, f64)>;
 
 const SIZE: (u32, u32) = (900, 520);
 
-const COLORS: [RGBColor; 8] = [
-    RGBColor(0x1b, 0x6c, 0xa8),
-    RGBColor(0x2a, 0x9d, 0x8f),
-    RGBColor(0x6a, 0x4c, 0x93),
-    RGBColor(0x43, 0x8e, 0x3a),
-    RGBColor(0x14, 0x3d, 0x59),
-    RGBColor(0x8d, 0x99, 0xae),
-    RGBColor(0xd6, 0x28, 0x28),
-    RGBColor(0xf7, 0x7f, 0x00),
-];
-
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut lines: BTreeMap<String, Line> = BTreeMap::new();
     for path in &options.runs {
@@ -71,6 +60,7 @@ fn draw(
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
         .margin(16)
+        .margin_right(40)
         .caption("Top-10 recall, median", ("sans-serif", 20))
         .x_label_area_size(40)
         .y_label_area_size(70)
@@ -86,12 +76,15 @@ fn draw(
         .y_label_formatter(&|micros| format!("{micros:.0}"))
         .light_line_style(WHITE)
         .draw()?;
-    for (line, color) in lines.iter().zip(COLORS.iter().cycle()) {
-        let (name, points) = line;
+    for (at, (name, points)) in lines.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "some lines")]
+        let color = HSLColor(at as f64 / lines.len() as f64, 0.8, 0.4);
         chart
             .draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?
             .label(name)
-            .legend(|(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], color.stroke_width(2)));
+            .legend(move |(x, y)| {
+                PathElement::new(vec![(x, y), (x + 16, y)], color.stroke_width(2))
+            });
     }
     chart
         .configure_series_labels()

@@ -1,6 +1,9 @@
 //! What this process takes, as Linux counts it.
 
-use std::{fs, thread, time::{Duration, Instant}};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result};
 

@@ -10,6 +10,7 @@ use memkeep_bench_common::{Corpus, Random, Samples};
 use crate::{
     folder::Folder,
     report::{self, Report, Row},
+    resident,
     stores::{self, Store},
 };
 
@@ -74,6 +75,8 @@ pub(crate) fn run(options: &Options, folder: &Folder, report: &mut Report) -> Re
         for (samples, (waits, sum)) in grown.iter_mut().zip(times) {
             samples.round(waits, turns - before, sum);
         }
+        // What is done in the background is over before anything is read.
+        resident::settle()?;
         let mut read = vec![[Samples::new(), Samples::new(), Samples::new()]; all.len()];
         for round in 0..options.rounds {
             for (Measured { store, .. }, samples) in all.iter_mut().zip(&mut read) {

@@ -1,7 +1,7 @@
 //! Which documents a term is in.
 //!
 //! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of about
-//! [`PAGE_BYTES`]. Each block and each chunk has a [`Bound`], by which a search passes over it
+//! [`PAGE_BYTES`], and up to [`CHUNK_BLOCKS`] blocks. Each block and each chunk has a [`Bound`], by which a search passes over it
 //! unread. Within a block all take the same number of bits, so that any of them is read without
 //! the others. A term of one block has it in the dictionary.
 
@@ -16,6 +16,9 @@ use super::{
 
 /// Few, so that a block's bound says much.
 pub(super) const BLOCK_POSTINGS: usize = 128;
+
+/// Few enough for a search to find its way among them at once.
+const CHUNK_BLOCKS: usize = 32;
 
 /// A term in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,7 +310,10 @@ impl Chunk {
         let (mut heads, mut data) = (Vec::new(), Vec::new());
         let mut whole: Option<Bound> = None;
         put_number(&mut heads, u64::from(base));
-        while !left.is_empty() && heads.len() + data.len() < PAGE_BYTES {
+        for _ in 0..CHUNK_BLOCKS {
+            if left.is_empty() || heads.len() + data.len() >= PAGE_BYTES {
+                break;
+            }
             let (block, after) = left.split_at(left.len().min(BLOCK_POSTINGS));
             *left = after;
             let bound = Bound::of(block, measure);
