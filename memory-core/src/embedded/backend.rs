@@ -8,10 +8,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::{
-    Engine, View, Writer, find::find_turns, group::Group, indexer::Indexer, pool::Pool, recall,
-    verify,
-};
+use super::{Engine, View, Writer, find::find_turns, group::Group, pool::Pool, recall, verify};
 use crate::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Counts, Episode, EpisodeId,
     EpisodicBackend, Error, ErrorKind, Feed, FindTurns, Hit, ListAudit, ListEpisodes, ListNotes,
@@ -74,21 +71,20 @@ impl<E: Engine> Embedded<E> {
         options: EmbeddedOptions,
         open: impl FnOnce(&dyn Clock) -> Result<(E, E::Writer)> + Send + 'static,
     ) -> Result<Self> {
-        let EmbeddedOptions { clock, queue, patience, language, find_index } = options;
-        let indexer = Indexer::new(language, find_index);
         let (reply, answer) = oneshot::channel();
-        let opening = clock.clone();
+        let opening = options.clock.clone();
         thread::Builder::new()
             .name("memkeep-open".to_owned())
             .spawn(move || reply.send(open(&*opening)))
             .map_err(|e| Error::new(ErrorKind::Unexpected, "no thread to open").caused_by(e))?;
         let died = |_| Error::new(ErrorKind::Unexpected, "opening the store was cut short");
         let (engine, writer) = answer.await.map_err(died)?.map_err(|e| e.during("open"))?;
+        let engine = Arc::new(engine);
         Ok(Self {
-            info: engine.info().language(language),
-            pool: (engine.readers() > 0).then(|| Pool::new(engine, patience)),
-            group: Group::start(writer, indexer, clock.clone(), queue, patience)?,
-            clock,
+            info: engine.info().language(options.language),
+            group: Group::start(&engine, writer, &options)?,
+            pool: (engine.readers() > 0).then(|| Pool::new(engine, options.patience)),
+            clock: options.clock,
             cache: Arc::new(Cache::new(CACHE_BYTES)),
         })
     }

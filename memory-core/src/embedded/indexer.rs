@@ -1,58 +1,47 @@
-use std::ops::Range;
-
-use super::{View, Writer, analysis::Analysis};
+use super::{
+    View, Writer,
+    analysis::Analysis,
+    tender::{BULK, Due, Tender},
+};
 use crate::{
-    Episode, Error, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
+    Episode, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
     decide::{Change, Put},
     recall::{
         Analyzer, Language,
-        index::{Analysed, Changes, Coverage, Keeper, append, clear},
+        index::{Analysed, Changes, Coverage, append, clear},
     },
 };
 
-/// So many new records are indexed by the commit that adds the last of them; fewer wait until there is
-/// nothing else to do, and recall reads them as they are.
-const BULK: u64 = 256;
-
-/// How many records are indexed in a step.
-const STEP: u64 = 1_024;
+/// So many records that the index has not come to keep the writer waiting for what is worked out of
+/// them: recall has to read them as they are.
+const LAG: u64 = 2_048;
 
 /// The kinds of records that are recalled.
 pub(super) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];
 
-/// Keeps the recall indexes in step with what is committed, and in shape.
+/// The writer's part in the recall indexes: takes out what goes with a commit, and writes what was worked
+/// out of the rest.
 pub(super) struct Indexer {
     analysis: Analysis,
     indexes: [Index; 3],
-    /// Whether segments were added that may be due to be merged.
-    has_extended: bool,
-    /// Whether turns are to be found by their words. If not, an index that has them keeps them.
-    wants_words: bool,
+    /// Works out here what is not worked out aside.
+    tender: Tender,
 }
 
 /// The index of a kind of record.
 struct Index {
     kind: RecordKind,
-    keeper: Keeper,
-    /// How many records have come since records were indexed.
+    /// How many records have come that were not indexed, as far as is known.
     waiting: u64,
     /// What the open transaction takes out of the index.
     removals: Option<Removals>,
-    /// Whether it may be begun where nothing is covered: once after each commit. Handles of different
-    /// languages would take it from each other without an end otherwise.
-    may_begin: bool,
-    /// Whether the engine's writer has a place for it, as far as is known.
-    is_kept: bool,
-    /// How far it had come before the last step that did not go on with a merge.
-    trace: Option<Trace>,
 }
-
-/// The numbers that an index has not come to, and what its keeper leaves of each step.
-type Trace = (Range<u64>, Vec<u8>);
 
 struct Removals {
     coverage: Coverage,
     changes: Changes,
+    /// Whether anything changes that is not covered.
+    has_newer: bool,
     /// What is to be taken out is unknown: a record could not be read, or the index covers nothing
     /// and is another language's, which would go on to find what goes.
     is_lost: bool,
@@ -60,17 +49,10 @@ struct Removals {
 
 impl Indexer {
     pub(super) fn new(language: Language, wants_words: bool) -> Self {
-        let index = |kind| Index {
-            kind,
-            keeper: Keeper::new(kind),
-            waiting: 0,
-            removals: None,
-            may_begin: true,
-            is_kept: true,
-            trace: None,
-        };
+        let index = |kind| Index { kind, waiting: 0, removals: None };
         let analysis = Analysis::new(Analyzer::remembering(language));
-        Self { analysis, indexes: KINDS.map(index), has_extended: false, wants_words }
+        let tender = Tender::new(language, wants_words);
+        Self { analysis, indexes: KINDS.map(index), tender }
     }
 
     /// The language that documents are stemmed in.
@@ -105,93 +87,120 @@ impl Indexer {
     /// Writes what is to be written before the transaction is committed.
     pub(super) fn write(&mut self, writer: &mut impl Writer) -> Result<()> {
         self.analysis.forget();
-        for at in 0..self.indexes.len() {
-            let index = &mut self.indexes[at];
-            index.may_begin = true;
+        self.tender.has_committed();
+        let language = self.language();
+        for index in &mut self.indexes {
             if let Some(mut removals) = index.removals.take()
                 && let Some(mut blobs) = writer.index(index.kind)
             {
                 if removals.is_lost {
                     clear(&mut *blobs)?;
-                } else {
-                    append(&mut *blobs, index.kind, &mut removals.changes)?;
                 }
-            }
-            if self.indexes[at].waiting >= BULK {
-                match self.extend(writer, at) {
-                    // An older record is damaged: that is no fault of this commit's.
-                    Err(error) if error.kind() == ErrorKind::Corrupt => {
-                        self.indexes[at].waiting = 0;
-                    }
-                    extended => extended?,
+                if removals.has_newer || removals.is_lost {
+                    let coverage =
+                        if removals.is_lost { Coverage::default() } else { removals.coverage };
+                    coverage.put(&mut *blobs, language)?;
+                }
+                if !removals.is_lost {
+                    append(&mut *blobs, index.kind, &mut removals.changes)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether segments were added since all that was due was merged.
-    pub(super) fn has_extended(&self) -> bool {
-        self.has_extended
+    /// Writes in the open transaction what was worked out before. False if not all of it was taken.
+    pub(super) fn write_steps(
+        &mut self,
+        writer: &mut impl Writer,
+        steps: Vec<Due>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let mut are_taken = true;
+        for Due { kind, step, numbers } in steps {
+            // An engine whose writer has no place for them loses them.
+            let Some(mut blobs) = writer.index(kind) else { continue };
+            let is_taken = step.apply(&mut *blobs, now)?;
+            are_taken &= is_taken;
+            if let Some(index) = self.indexes.iter_mut().find(|index| index.kind == kind)
+                && is_taken
+            {
+                index.waiting = index.waiting.saturating_sub(numbers);
+            }
+        }
+        Ok(are_taken)
     }
 
-    /// Takes note that nothing is due.
-    pub(super) fn caught_up(&mut self) {
-        self.has_extended = false;
+    /// Whether so many records wait that they are to be indexed now.
+    pub(super) fn is_behind(&self) -> bool {
+        self.indexes.iter().any(|index| index.waiting >= BULK)
+    }
+
+    /// Whether so many wait that what is new has to wait for them.
+    pub(super) fn is_far_behind(&self) -> bool {
+        self.indexes.iter().any(|index| index.waiting >= LAG)
+    }
+
+    /// Takes note that what waits is not to be had: it is not asked for again until as much has come.
+    pub(super) fn give_up(&mut self) {
+        for index in &mut self.indexes {
+            index.waiting = 0;
+        }
     }
 
     /// Forgets what was noted: the transaction is taken back.
     pub(super) fn reset(&mut self) {
         self.analysis.forget();
+        self.tender.reset();
         for index in &mut self.indexes {
             index.removals = None;
-            index.may_begin = true;
-            index.keeper.reset();
         }
     }
 
-    /// Does a bit of what keeps the indexes in shape, in a transaction of its own. Returns whether
-    /// there was anything to do.
+    /// Does a bit of what keeps the indexes in step and in shape, in a transaction of its own. Returns
+    /// whether there was anything to do.
     pub(super) fn tend(
         &mut self,
         writer: &mut impl Writer,
         now: Timestamp,
         is_idle: bool,
     ) -> Result<bool> {
-        for at in 0..self.indexes.len() {
-            if self.is_due(writer.view(), at, now, is_idle)? {
-                self.advance(writer, at, now, is_idle)?;
-                return Ok(true);
+        self.within(writer, |indexer, writer| {
+            let Some(due) = indexer.tender.step(writer.view(), now, is_idle)? else {
+                return Ok(false);
+            };
+            if !indexer.write_steps(writer, vec![due], now)? {
+                indexer.tender.reset();
             }
-        }
-        Ok(false)
+            Ok(true)
+        })
     }
 
     /// Merges all there is, so that nothing is left of what was removed.
     pub(super) fn merge_all(&mut self, writer: &mut impl Writer, now: Timestamp) -> Result<()> {
-        for at in 0..self.indexes.len() {
-            let kind = self.indexes[at].kind;
-            self.within(writer, |indexer, writer| {
-                let keeper = &mut indexer.indexes[at].keeper;
-                writer.index(kind).map_or(Ok(()), |mut blobs| keeper.begin_all(&mut *blobs, now))
-            })?;
-            while self.is_due(writer.view(), at, now, false)? {
-                self.advance(writer, at, now, false)?;
+        self.within(writer, |indexer, writer| {
+            for kind in KINDS {
+                if let Some(mut blobs) = writer.index(kind)
+                    && let Some(keeper) = indexer.tender.keeper(kind)
+                {
+                    keeper.begin_all(&mut *blobs)?;
+                }
             }
-        }
+            Ok(true)
+        })?;
+        while self.tend(writer, now, false)? {}
         Ok(())
     }
 
     /// Begins to make the indexes anew: [`tend`](Self::tend) goes on.
     pub(super) fn begin_anew(&mut self, writer: &mut impl Writer) -> Result<()> {
-        self.within(writer, Self::drop_all)
+        self.within(writer, |indexer, writer| indexer.drop_all(writer).map(|()| true)).map(drop)
     }
 
     /// Drops the indexes, to be made anew from the records; in the open transaction.
     pub(super) fn drop_all<W: Writer>(&mut self, writer: &mut W) -> Result<()> {
-        for index in &mut self.indexes {
-            index.may_begin = true;
-            index.keeper.reset();
+        self.tender.reset();
+        for index in &self.indexes {
             if let Some(mut blobs) = writer.index(index.kind) {
                 clear(&mut *blobs)?;
             }
@@ -199,130 +208,25 @@ impl Indexer {
         Ok(())
     }
 
-    /// Does `work` in a transaction of its own.
+    /// Does `work` in a transaction of its own, which is taken back if there was nothing to do.
     fn within<W: Writer>(
         &mut self,
         writer: &mut W,
-        work: impl FnOnce(&mut Self, &mut W) -> Result<()>,
-    ) -> Result<()> {
+        work: impl FnOnce(&mut Self, &mut W) -> Result<bool>,
+    ) -> Result<bool> {
         writer.begin()?;
-        work(self, writer).and_then(|()| writer.commit()).inspect_err(|_| {
+        let done = work(self, writer).and_then(|any| {
+            if any {
+                writer.commit()?;
+            } else {
+                writer.rollback();
+            }
+            Ok(any)
+        });
+        done.inspect_err(|_| {
             writer.rollback();
             self.reset();
         })
-    }
-
-    fn is_due(&self, view: &dyn View, at: usize, now: Timestamp, is_idle: bool) -> Result<bool> {
-        let Index { kind, keeper, is_kept, .. } = &self.indexes[at];
-        let Some(blobs) = view.index(*kind).filter(|_| *is_kept) else { return Ok(false) };
-        Ok(self.is_behind(view, at)? || keeper.is_due(&*blobs, now, is_idle)?)
-    }
-
-    /// Whether numbers are missing that the index may come to.
-    fn is_behind(&self, view: &dyn View, at: usize) -> Result<bool> {
-        let Index { kind, may_begin, .. } = &self.indexes[at];
-        let missing = self.missing(view, *kind)?;
-        Ok(!missing.is_empty() && (missing.start > 1 || *may_begin))
-    }
-
-    /// The numbers that the index has not come to.
-    fn missing(&self, view: &dyn View, kind: RecordKind) -> Result<Range<u64>> {
-        // Nothing is missing where there is no index.
-        let Some(blobs) = view.index(kind) else { return Ok(0..0) };
-        let coverage = Coverage::get(&*blobs, self.language())?;
-        // One without the words that are wanted is made anew.
-        let is_usable = coverage.has_words || !self.wants_words || kind != RecordKind::Turn;
-        let first = if is_usable { coverage.last + 1 } else { 1 };
-        Ok(first..view.last_number(kind)? + 1)
-    }
-
-    /// A step in a transaction of its own. An error if nothing came of it: an engine that loses what is
-    /// written must not keep its writer busy for ever.
-    fn advance(
-        &mut self,
-        writer: &mut impl Writer,
-        at: usize,
-        now: Timestamp,
-        is_idle: bool,
-    ) -> Result<()> {
-        if let Some(before) = self.trace(writer.view(), at, now)? {
-            self.indexes[at].trace = Some(before);
-        }
-        self.within(writer, |indexer, writer| indexer.step(writer, at, now, is_idle))?;
-        let after = self.trace(writer.view(), at, now)?;
-        if self.indexes[at].is_kept && after.is_some() && self.indexes[at].trace == after {
-            let lost = "what was written to an index is not there";
-            return Err(Error::new(ErrorKind::Unexpected, lost));
-        }
-        Ok(())
-    }
-
-    /// How far the index of a kind has come; none while a merge is under way.
-    fn trace(&self, view: &dyn View, at: usize, now: Timestamp) -> Result<Option<Trace>> {
-        let Index { kind, keeper, .. } = &self.indexes[at];
-        let missing = self.missing(view, *kind)?;
-        let Some(blobs) = view.index(*kind) else { return Ok(None) };
-        Ok(keeper.trace(&*blobs, now)?.map(|trace| (missing, trace)))
-    }
-
-    fn step(
-        &mut self,
-        writer: &mut impl Writer,
-        at: usize,
-        now: Timestamp,
-        is_idle: bool,
-    ) -> Result<()> {
-        let kind = self.indexes[at].kind;
-        self.analysis.forget();
-        if writer.index(kind).is_none() {
-            self.indexes[at].is_kept = false;
-            return Ok(());
-        }
-        if self.is_behind(writer.view(), at)? {
-            return self.extend(writer, at);
-        }
-        let keeper = &mut self.indexes[at].keeper;
-        writer
-            .index(kind)
-            .map_or(Ok(()), |mut blobs| keeper.step(&mut *blobs, now, is_idle).map(drop))
-    }
-
-    /// Indexes the records that are missing: so many as are a step's work.
-    fn extend(&mut self, writer: &mut impl Writer, at: usize) -> Result<()> {
-        let kind = self.indexes[at].kind;
-        let missing = self.missing(writer.view(), kind)?;
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let first = missing.start;
-        let last = (missing.end - 1).min(first + STEP - 1);
-        let mut changes = Changes::default();
-        let view = writer.view();
-        let Some(blobs) = view.index(kind) else { return Ok(()) };
-        let has_words = if first == 1 {
-            self.wants_words && kind == RecordKind::Turn
-        } else {
-            Coverage::get(&*blobs, self.language())?.has_words
-        };
-        drop(blobs);
-        self.analysis.has_words = has_words;
-        for number in first..=last {
-            if let Some(record) = view.numbered(kind, number)?
-                && let Some(document) = self.analysis.any(view, number, &record)?
-            {
-                changes.add(document);
-            }
-        }
-        self.indexes[at].waiting = 0;
-        self.has_extended = true;
-        let Some(mut blobs) = writer.index(kind) else { return Ok(()) };
-        if first == 1 {
-            self.indexes[at].may_begin = false;
-            // An index of another version or language may be there.
-            clear(&mut *blobs)?;
-        }
-        Coverage { last, has_words }.put(&mut *blobs, self.language())?;
-        append(&mut *blobs, kind, &mut changes)
     }
 
     /// Takes note of what goes with a change that is about to be applied.
@@ -408,6 +312,7 @@ impl Indexer {
         let Some(number) = view.number(kind, record.id())? else { return Ok(()) };
         let Some(removals) = self.removals(view, kind)? else { return Ok(()) };
         if number > removals.coverage.last {
+            removals.has_newer = true;
             return Ok(());
         }
         if let Some(document) = self.analysis.any(view, number, record)?
@@ -428,7 +333,8 @@ impl Indexer {
             let Some(blobs) = view.index(kind) else { return Ok(None) };
             let coverage = Coverage::get(&*blobs, language)?;
             let is_lost = coverage.last == 0;
-            index.removals = Some(Removals { coverage, changes: Changes::default(), is_lost });
+            let changes = Changes::default();
+            index.removals = Some(Removals { coverage, changes, has_newer: false, is_lost });
         }
         Ok(index.removals.as_mut())
     }

@@ -9,14 +9,17 @@ pub mod file;
 
 mod analysis;
 mod backend;
+mod background;
 mod engine;
 mod find;
 mod group;
 mod indexer;
 mod pool;
 mod recall;
+mod tender;
 mod timeout;
 mod verify;
+mod worker;
 
 pub use backend::{Embedded, EmbeddedOptions};
 pub use engine::{Engine, Reader, View, Writer};

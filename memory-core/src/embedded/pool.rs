@@ -24,10 +24,10 @@ pub(super) struct Pool<E: Engine> {
 }
 
 impl<E: Engine> Pool<E> {
-    pub(super) fn new(engine: E, patience: Duration) -> Self {
+    pub(super) fn new(engine: Arc<E>, patience: Duration) -> Self {
         let size = u32::try_from(engine.readers()).unwrap_or(u32::MAX).min(1_024);
         Self {
-            engine: Arc::new(engine),
+            engine,
             permits: Arc::new(Semaphore::new(size as usize)),
             size,
             idle: Arc::default(),

@@ -4,14 +4,13 @@ use std::{
 };
 
 use super::{
-    blobs::BlobsMut,
     document::Analysed,
+    draft::Draft,
     lists::Lists,
     part_writer::PartWriter,
-    root::Root,
     segment::{Pages, Sign, Totals},
 };
-use crate::{RecordKind, Result};
+use crate::RecordKind;
 
 /// What a commit does to the index of a kind of record, gathered document by document.
 #[derive(Debug, Default)]
@@ -46,14 +45,15 @@ impl Changes {
         self.added.is_empty() && self.removed.is_empty()
     }
 
-    /// Writes the changes as the newest segment.
-    pub(super) fn write(&mut self, blobs: &mut dyn BlobsMut, kind: RecordKind) -> Result<()> {
+    /// The segment that they are, if there are any. None are left.
+    pub(super) fn take(&mut self, kind: RecordKind) -> Option<Draft> {
+        if self.is_empty() {
+            return None;
+        }
         let mut pages = Pages::new();
-        let added = write(&mut pages, blobs, Sign::Adds, kind, &mem::take(&mut self.added))?;
-        let removed = mem::take(&mut self.removed);
-        let removed = write(&mut pages, blobs, Sign::Removes, kind, &removed)?;
-        let age = Root::next_age(&*blobs)?;
-        pages.into_root(age, [added, removed]).put(blobs)
+        let added = write(&mut pages, Sign::Adds, kind, &mem::take(&mut self.added));
+        let removed = write(&mut pages, Sign::Removes, kind, &mem::take(&mut self.removed));
+        Some(Draft::new(pages, [added, removed]))
     }
 }
 
@@ -61,23 +61,16 @@ fn key(document: &Analysed) -> (String, (u64, u64)) {
     (document.workspace.as_str().to_owned(), document.values.place)
 }
 
-fn write(
-    pages: &mut Pages,
-    blobs: &mut dyn BlobsMut,
-    sign: Sign,
-    kind: RecordKind,
-    documents: &Documents,
-) -> Result<Totals> {
+fn write(pages: &mut Pages, sign: Sign, kind: RecordKind, documents: &Documents) -> Totals {
     let mut writer = PartWriter::new(sign, kind);
     let mut lists = Lists::default();
     for (ordinal, ((workspace, _), document)) in (0..).zip(documents) {
-        writer.document(pages, blobs, workspace, document.values.clone())?;
+        writer.document(pages, workspace, document.values.clone());
         for (term, role) in document.terms.iter() {
             lists.add(term, role, ordinal);
         }
     }
-    writer.end_documents(pages, blobs)?;
-    let lists = lists.sorted();
-    lists.iter().try_for_each(|(term, postings)| writer.term(pages, blobs, term, postings))?;
-    writer.end(pages, blobs)
+    writer.end_documents(pages);
+    lists.sorted().iter().for_each(|(term, postings)| writer.term(pages, term, postings));
+    writer.end(pages)
 }

@@ -1,14 +1,14 @@
 use super::{
     blobs::{Blobs, BlobsMut},
     bytes::{Input, put_bytes, put_number},
-    keeper::let_go,
+    loose::let_go,
     page::{corrupt, open, seal},
     root::Root,
 };
 use crate::{Result, recall::Language};
 
 /// The version of the analysis and of the format. An index of another is made anew.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The key of an index's coverage.
 const KEY: &[u8] = &[3];
@@ -35,7 +35,13 @@ impl Coverage {
         read().ok_or_else(|| corrupt(KEY))
     }
 
-    /// Keeps it. What an index of another version or language has is dropped when the first records
+    /// What is kept of it, of whatever version and language.
+    pub(super) fn kept(blobs: &dyn Blobs) -> Result<Option<Vec<u8>>> {
+        blobs.get(KEY)
+    }
+
+    /// Keeps it, never in the same form again: so a [`Step`](super::Step) is refused that was worked out
+    /// before. Whoever changes a record that is not covered keeps it anew. What an index of another version or language has is dropped when the first records
     /// come into this one.
     pub fn put(self, blobs: &mut dyn BlobsMut, language: Language) -> Result<()> {
         let mut bytes = Vec::new();
@@ -43,6 +49,7 @@ impl Coverage {
         put_bytes(&mut bytes, language.as_str().as_bytes());
         put_number(&mut bytes, self.last);
         bytes.push(u8::from(self.has_words));
+        bytes.extend_from_slice(uuid::Uuid::now_v7().as_bytes());
         blobs.put(KEY, &seal(KEY, bytes))
     }
 }

@@ -3,9 +3,12 @@ use std::{ops::Range, sync::Arc};
 use super::{
     blobs::{Blobs, BlobsMut},
     changes::Changes,
+    draft::{Draft, put_all},
+    loose::Loose,
     merge::Merge,
     root::Root,
-    segment::{Sign, delete_pages, first_page},
+    segment::{Sign, page_keys},
+    step::{Step, Work, are_listed, replace},
 };
 use crate::{RecordKind, Result, Timestamp};
 
@@ -19,70 +22,20 @@ const IDLE_PART: u64 = 8;
 /// Segments of so many documents together are merged by the commit that makes them too many.
 const AT_ONCE: u64 = 512;
 
-/// A larger segment is merged only by [`Keeper::finish`].
+/// A larger segment is merged only by [`Keeper::begin_all`].
 const LARGEST: u64 = 1 << 22;
 
 /// How many pages of segments that were merged are deleted in a step.
 const PAGES: usize = 512;
 
-/// How long a merge may rest before others take it for given up, in microseconds: whoever did it has
-/// ended.
-const GIVEN_UP: u64 = 10 * 60 * 1_000_000;
-
-/// The first byte of the key of a segment that has pages but is not listed: yet, or any more.
-const LOOSE: u8 = 2;
-
-fn loose_key(name: &[u8; 16]) -> Vec<u8> {
-    [&[LOOSE][..], name].concat()
-}
-
-/// Why a segment is loose.
-#[derive(PartialEq, Eq)]
-enum Loose {
-    /// It was being written at this time, in microseconds since the epoch.
-    Written(i64),
-    /// It is to be deleted.
-    Garbage,
-}
-
-impl Loose {
-    fn put(&self, blobs: &mut dyn BlobsMut, name: &[u8; 16]) -> Result<()> {
-        let value = match self {
-            Self::Written(at) => at.to_le_bytes().to_vec(),
-            Self::Garbage => Vec::new(),
-        };
-        blobs.put(&loose_key(name), &value)
-    }
-
-    fn read(value: &[u8]) -> Self {
-        value.try_into().map_or(Self::Garbage, |at| Self::Written(i64::from_le_bytes(at)))
-    }
-
-    fn get(blobs: &dyn Blobs, name: &[u8; 16]) -> Result<Option<Self>> {
-        Ok(blobs.get(&loose_key(name))?.map(|value| Self::read(&value)))
-    }
-
-    /// The first that is to be deleted.
-    fn garbage(blobs: &dyn Blobs, now: i64) -> Result<Option<[u8; 16]>> {
-        let mut found = None;
-        blobs.scan(&[LOOSE]..&[LOOSE + 1], false, &mut |key, value| {
-            let is_garbage = match Self::read(value) {
-                Self::Garbage => true,
-                Self::Written(at) => now.abs_diff(at) > GIVEN_UP,
-            };
-            found = key.last_chunk().copied().filter(|_| is_garbage);
-            Ok(found.is_none())
-        })?;
-        Ok(found)
-    }
-}
-
 /// Writes what a commit changes, in its transaction, and merges the smallest segments.
 pub fn append(blobs: &mut dyn BlobsMut, kind: RecordKind, changes: &mut Changes) -> Result<()> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    changes.write(blobs, kind)?;
+    changes.take(kind).map_or(Ok(()), |draft| add(blobs, kind, draft))
+}
+
+/// Writes a new segment, and merges the smallest.
+pub(super) fn add(blobs: &mut dyn BlobsMut, kind: RecordKind, draft: Draft) -> Result<()> {
+    draft.put(blobs)?;
     let roots = Root::all(&*blobs)?;
     let small = roots.iter().rev().take_while(|root| root.size() <= AT_ONCE).count();
     let from = roots.len() - small;
@@ -91,20 +44,12 @@ pub fn append(blobs: &mut dyn BlobsMut, kind: RecordKind, changes: &mut Changes)
     {
         let start = from + run.start;
         let mut merge = Merge::new(roots[start..].to_vec(), start == 0, kind);
-        while !merge.step(blobs)? {}
-        end(blobs, merge)?;
+        while !merge.step(&*blobs)? {}
+        let (pages, root) = merge.end();
+        put_all(blobs, &pages)?;
+        replace(blobs, &roots[start..], root)?;
     }
     Ok(())
-}
-
-/// Puts what was merged in the place of the old segments.
-fn end(blobs: &mut dyn BlobsMut, merge: Merge) -> Result<()> {
-    merge.end(blobs)?.iter().try_for_each(|root| let_go(blobs, root))
-}
-
-/// Leaves the pages of a segment that is no longer listed to be deleted.
-pub(super) fn let_go(blobs: &mut dyn BlobsMut, root: &Root) -> Result<()> {
-    if root.has_pages() { Loose::Garbage.put(blobs, &root.name) } else { Ok(()) }
 }
 
 /// The newest segments, if it is time to merge them.
@@ -145,7 +90,7 @@ fn of_some_size(roots: &[Arc<Root>]) -> Option<Range<usize>> {
     from.map(|from| from..roots.len())
 }
 
-/// Merges segments in the background: on the thread, and in the transactions, of whoever writes.
+/// Merges segments in the background, step by step.
 pub struct Keeper {
     kind: RecordKind,
     merge: Option<Merge>,
@@ -158,102 +103,61 @@ impl Keeper {
         Self { kind, merge: None }
     }
 
-    /// Does some milliseconds' work in the open transaction, if there is any to do: returns whether
-    /// there was. After a rollback [`reset`](Self::reset) is called. If nothing else is waiting to be
-    /// done (`is_idle`), segments are merged that would be left alone otherwise.
+    /// Some milliseconds' work over one state of the map, if there is any to do. If nothing else is
+    /// waiting to be done (`is_idle`), segments are merged that would be left alone otherwise. After a
+    /// step that was not written [`reset`](Self::reset) is called.
     pub fn step(
         &mut self,
-        blobs: &mut dyn BlobsMut,
+        blobs: &dyn Blobs,
         now: Timestamp,
         is_idle: bool,
-    ) -> Result<bool> {
-        let now = now.as_micros();
-        match self.merge.take() {
-            Some(merge) => self.go_on(blobs, merge, now).map(|()| true),
-            None => self.begin(blobs, now, is_idle),
-        }
-    }
-
-    /// Whether [`step`](Self::step) would find something to do.
-    pub fn is_due(&self, blobs: &dyn Blobs, now: Timestamp, is_idle: bool) -> Result<bool> {
-        Ok(self.merge.is_some()
-            || Loose::garbage(blobs, now.as_micros())?.is_some()
-            || due(&Root::all(blobs)?, is_idle).is_some())
-    }
-
-    /// What every step changes in `blobs`, unless a merge is under way: then there is none.
-    pub fn trace(&self, blobs: &dyn Blobs, now: Timestamp) -> Result<Option<Vec<u8>>> {
-        if self.merge.is_some() {
-            return Ok(None);
-        }
-        let mut trace: Vec<u8> = Root::all(blobs)?.iter().flat_map(|root| root.name).collect();
-        if let Some(name) = Loose::garbage(blobs, now.as_micros())? {
-            trace.extend_from_slice(&name);
-            trace.extend(first_page(blobs, &name)?.into_iter().flatten());
-        }
-        Ok(Some(trace))
-    }
-
-    /// Begins to merge all there is, in the place of what it was about.
-    pub fn begin_all(&mut self, blobs: &mut dyn BlobsMut, now: Timestamp) -> Result<()> {
+    ) -> Result<Option<Step>> {
         if let Some(merge) = self.merge.take() {
-            Loose::Garbage.put(blobs, &merge.name())?;
+            return self.go_on(blobs, merge).map(Some);
         }
+        if let Some(name) = Loose::garbage(blobs, now.as_micros())? {
+            let keys = page_keys(blobs, &name, PAGES)?;
+            let is_all = keys.len() < PAGES;
+            return Ok(Some(Step(Work::Delete { name, keys, is_all })));
+        }
+        let roots = Root::all(blobs)?;
+        let Some(run) = due(&roots, is_idle) else { return Ok(None) };
+        let is_oldest = run.start == 0;
+        let merge = Merge::new(roots[run].to_vec(), is_oldest, self.kind);
+        self.go_on(blobs, merge).map(Some)
+    }
+
+    /// From now on merges all there is. Whatever merge was under way is given up, whoever did it.
+    pub fn begin_all(&mut self, blobs: &mut dyn BlobsMut) -> Result<()> {
+        Loose::give_up_all(blobs)?;
         let roots = Root::all(&*blobs)?;
         let has_removed = |root: &Arc<Root>| root.totals(Sign::Removes).documents > 0;
-        if roots.len() > 1 || roots.iter().any(has_removed) {
-            self.start(blobs, roots, true, now.as_micros())?;
-        }
+        let is_due = roots.len() > 1 || roots.iter().any(has_removed);
+        self.merge = is_due.then(|| Merge::new(roots, true, self.kind));
         Ok(())
     }
 
-    /// Forgets what it was about: the transaction was rolled back.
+    /// Forgets what it was about: a step was not written.
     pub fn reset(&mut self) {
         self.merge = None;
     }
 
-    fn begin(&mut self, blobs: &mut dyn BlobsMut, now: i64, is_idle: bool) -> Result<bool> {
-        if let Some(name) = Loose::garbage(&*blobs, now)? {
-            // First of all whoever still writes it must know.
-            Loose::Garbage.put(blobs, &name)?;
-            if delete_pages(blobs, &name, PAGES)? {
-                blobs.delete(&loose_key(&name))?;
-            }
-            return Ok(true);
-        }
-        let roots = Root::all(&*blobs)?;
-        let Some(run) = due(&roots, is_idle) else { return Ok(false) };
-        let is_oldest = run.start == 0;
-        self.start(blobs, roots[run].to_vec(), is_oldest, now)?;
-        Ok(true)
-    }
-
-    fn start(
-        &mut self,
-        blobs: &mut dyn BlobsMut,
-        roots: Vec<Arc<Root>>,
-        is_oldest: bool,
-        now: i64,
-    ) -> Result<()> {
-        let merge = Merge::new(roots, is_oldest, self.kind);
-        Loose::Written(now).put(blobs, &merge.name())?;
-        self.merge = Some(merge);
-        Ok(())
-    }
-
-    fn go_on(&mut self, blobs: &mut dyn BlobsMut, mut merge: Merge, now: i64) -> Result<()> {
-        let name = merge.name();
-        let state = Loose::get(&*blobs, &name)?;
-        if !matches!(state, Some(Loose::Written(_))) || !merge.is_possible(&Root::all(&*blobs)?) {
+    fn go_on(&mut self, blobs: &dyn Blobs, mut merge: Merge) -> Result<Step> {
+        let (name, is_first) = (merge.name(), !merge.has_begun);
+        if !are_listed(&merge.roots, &Root::all(blobs)?) {
             // Another process was quicker.
-            return Loose::Garbage.put(blobs, &name);
+            return Ok(Step(Work::Abandon(name)));
         }
-        if merge.step(blobs)? {
-            blobs.delete(&loose_key(&name))?;
-            return end(blobs, merge);
-        }
-        Loose::Written(now).put(blobs, &name)?;
-        self.merge = Some(merge);
-        Ok(())
+        let is_over = merge.step(blobs)?;
+        let roots = merge.roots.clone();
+        let (pages, end) = if is_over {
+            let (pages, root) = merge.end();
+            (pages, Some(root))
+        } else {
+            let pages = merge.take_pages();
+            self.merge = Some(merge);
+            (pages, None)
+        };
+        Ok(Step(Work::Merge { name, roots, is_first, pages, end }))
     }
 }

@@ -1,7 +1,7 @@
 use std::{cmp::Ordering, mem, ops::Range, sync::Arc};
 
 use super::{
-    blobs::BlobsMut,
+    blobs::Blobs,
     cursor,
     document::is_uncounted,
     page::Kind,
@@ -9,7 +9,7 @@ use super::{
     part_writer::PartWriter,
     postings::Posting,
     root::Root,
-    segment::{Pages, Segment, Sign},
+    segment::{Blob, Pages, Segment, Sign},
     values::Values,
 };
 use crate::{RecordKind, Result};
@@ -30,7 +30,7 @@ const TERM: usize = 8;
 /// change, so the work is done in steps, with any number of commits between them.
 pub(super) struct Merge {
     /// Oldest first.
-    roots: Vec<Arc<Root>>,
+    pub(super) roots: Vec<Arc<Root>>,
     /// Whether nothing is older: then there is nothing left to remove.
     is_oldest: bool,
     /// Whether documents of newer segments mostly come before those of older ones.
@@ -40,6 +40,7 @@ pub(super) struct Merge {
     ordinals: Vec<[Vec<u32>; 2]>,
     writers: [PartWriter; 2],
     stage: Stage,
+    pub(super) has_begun: bool,
 }
 
 enum Stage {
@@ -72,6 +73,7 @@ impl Merge {
             pages: Pages::new(),
             writers: Sign::BOTH.map(|sign| PartWriter::new(sign, kind)),
             stage: Stage::Documents(Documents::default()),
+            has_begun: false,
         }
     }
 
@@ -80,17 +82,9 @@ impl Merge {
         self.pages.name
     }
 
-    /// Whether its segments are still there, side by side, among `listed`, which is all there are.
-    pub(super) fn is_possible(&self, listed: &[Arc<Root>]) -> bool {
-        let names = self.roots.iter().map(|root| root.name);
-        let first = listed.iter().position(|root| root.name == self.roots[0].name);
-        first.is_some_and(|first| {
-            names.eq(listed[first..].iter().take(self.roots.len()).map(|root| root.name))
-        })
-    }
-
     /// Does a bit of the work. Returns whether that was the last, and [`end`](Self::end) is next.
-    pub(super) fn step(&mut self, blobs: &mut dyn BlobsMut) -> Result<bool> {
+    pub(super) fn step(&mut self, blobs: &dyn Blobs) -> Result<bool> {
+        self.has_begun = true;
         self.stage = match mem::replace(&mut self.stage, Stage::Done) {
             Stage::Documents(state) => self.documents(blobs, state)?,
             Stage::Terms(sign, dictionaries) => self.terms(blobs, sign, dictionaries)?,
@@ -99,26 +93,25 @@ impl Merge {
         Ok(matches!(self.stage, Stage::Done))
     }
 
-    /// Puts the new segment in the place of the old ones. These are returned: their pages are left.
-    pub(super) fn end(self, blobs: &mut dyn BlobsMut) -> Result<Vec<Arc<Root>>> {
-        let Self { roots, mut pages, writers: [adds, removes], .. } = self;
-        let totals = [adds.end(&mut pages, blobs)?, removes.end(&mut pages, blobs)?];
-        for root in &roots {
-            root.unlist(blobs)?;
-        }
-        if let Some(newest) = roots.last()
-            && totals.iter().any(|totals| totals.documents > 0)
-        {
-            pages.into_root(newest.age, totals).put(blobs)?;
-        }
-        Ok(roots)
+    /// The pages that are to be written by now.
+    pub(super) fn take_pages(&mut self) -> Vec<Blob> {
+        self.pages.take()
     }
 
-    fn documents(&mut self, blobs: &mut dyn BlobsMut, mut state: Documents) -> Result<Stage> {
+    /// The last pages, and the new segment's root; none if nothing stays.
+    pub(super) fn end(self) -> (Vec<Blob>, Option<Root>) {
+        let Self { roots, mut pages, writers: [adds, removes], .. } = self;
+        let totals = [adds.end(&mut pages), removes.end(&mut pages)];
+        let stays = totals.iter().any(|totals| totals.documents > 0);
+        let newest = roots.last().filter(|_| stays);
+        (pages.take(), newest.map(|newest| pages.into_root(newest.age, totals)))
+    }
+
+    fn documents(&mut self, blobs: &dyn Blobs, mut state: Documents) -> Result<Stage> {
         let mut kept = Vec::new();
         let mut is_over = false;
         {
-            let segments = open(&self.roots, &*blobs);
+            let segments = open(&self.roots, blobs);
             let parts = Part::all(&segments);
             for _ in 0..STEP {
                 if let Some(place) = state.next_place(&parts)? {
@@ -131,28 +124,23 @@ impl Merge {
         }
         for (sign, workspace, values) in kept {
             let writer = &mut self.writers[sign as usize];
-            writer.document(&mut self.pages, blobs, &workspace, values)?;
+            writer.document(&mut self.pages, &workspace, values);
         }
         if !is_over {
             return Ok(Stage::Documents(state));
         }
         for writer in &mut self.writers {
-            writer.end_documents(&mut self.pages, blobs)?;
+            writer.end_documents(&mut self.pages);
         }
         Ok(Stage::Terms(Sign::Adds, Vec::new()))
     }
 
     /// `walks` go through the dictionaries; there are none before the first term.
-    fn terms(
-        &mut self,
-        blobs: &mut dyn BlobsMut,
-        sign: Sign,
-        mut walks: Vec<Walk>,
-    ) -> Result<Stage> {
+    fn terms(&mut self, blobs: &dyn Blobs, sign: Sign, mut walks: Vec<Walk>) -> Result<Stage> {
         let mut merged = Terms::default();
         let mut is_over = false;
         {
-            let segments = open(&self.roots, &*blobs);
+            let segments = open(&self.roots, blobs);
             let parts: Vec<_> = segments.iter().map(|s| Part::new(s, sign)).collect();
             if walks.is_empty() {
                 for part in &parts {
@@ -199,7 +187,7 @@ impl Merge {
         }
         let writer = &mut self.writers[sign as usize];
         for (term, postings) in merged.iter().filter(|(_, postings)| !postings.is_empty()) {
-            writer.term(&mut self.pages, blobs, term, postings)?;
+            writer.term(&mut self.pages, term, postings);
         }
         Ok(match (is_over, sign) {
             (false, _) => Stage::Terms(sign, walks),
@@ -255,7 +243,7 @@ fn find_least(walks: &[Walk], least: &mut Vec<usize>) {
     }
 }
 
-fn open<'b>(roots: &[Arc<Root>], blobs: &'b dyn super::Blobs) -> Vec<Segment<'b>> {
+fn open<'b>(roots: &[Arc<Root>], blobs: &'b dyn Blobs) -> Vec<Segment<'b>> {
     roots.iter().map(|root| Segment::new(blobs, root.clone(), None)).collect()
 }
 

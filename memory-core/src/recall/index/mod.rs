@@ -9,9 +9,11 @@
 //! - A commit appends what it removes, since that must be found no more. What is new may wait: up to which
 //!   record the index goes is its [`Coverage`], and a search takes the records after that as one more
 //!   segment, in [`Memory`].
-//! - A [`Keeper`] merges adjacent segments, in small steps, each in a transaction of its own. Segments
-//!   never change, so commits go on meanwhile, and whoever reads one state of the map sees whole
-//!   segments. A removal goes when it meets what it removes.
+//! - A [`Keeper`] merges adjacent segments, in small steps. Segments never change, so commits go on
+//!   meanwhile, and whoever reads one state of the map sees whole segments. A removal goes when it meets
+//!   what it removes.
+//! - A [`Step`], of a merge or of what is new, is worked out from one state of the map and written in a
+//!   later one, which takes much less time. It is refused if what it was worked out from no longer holds.
 //! - [`search`] adds up the statistics of all segments (those of removed documents taken away), then
 //!   looks for the best documents in each, passing over blocks of postings that cannot have any.
 //!
@@ -30,10 +32,12 @@ mod context;
 mod coverage;
 mod cursor;
 mod document;
+mod draft;
 mod find;
 mod formula;
 mod keeper;
 mod lists;
+mod loose;
 mod memory;
 mod merge;
 mod packed;
@@ -44,6 +48,7 @@ mod postings;
 mod root;
 mod search;
 mod segment;
+mod step;
 mod table;
 mod top;
 mod values;
@@ -59,6 +64,7 @@ pub use find::{Sought, find};
 pub use keeper::{Keeper, append};
 pub use memory::Memory;
 pub use search::{Eligible, Question, search};
+pub use step::Step;
 
 #[cfg(test)]
 mod tests;

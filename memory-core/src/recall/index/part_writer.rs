@@ -3,7 +3,6 @@ use std::{collections::HashMap, mem};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    blobs::BlobsMut,
     bytes::put_number,
     document::is_uncounted,
     page::{Kind, PageId},
@@ -13,7 +12,7 @@ use super::{
     table::TableWriter,
     values::{BLOCK, Values, ValuesBlock},
 };
-use crate::{RecordKind, Result};
+use crate::RecordKind;
 
 /// Writes a part of a segment: all documents in the order of their places, then all terms bytewise.
 pub(super) struct PartWriter {
@@ -62,18 +61,12 @@ impl PartWriter {
     }
 
     /// Adds the next document; its ordinal is the number of those before.
-    pub(super) fn document(
-        &mut self,
-        pages: &mut Pages,
-        blobs: &mut dyn BlobsMut,
-        workspace: &str,
-        values: Values,
-    ) -> Result<()> {
+    pub(super) fn document(&mut self, pages: &mut Pages, workspace: &str, values: Values) {
         let ordinal = self.totals.documents;
         let is_newer = |last: &(u64, i64, bool)| last.1 < values.created_at;
         let is_newer = self.measures.last().is_some_and(is_newer);
         if self.workspace.as_ref().is_none_or(|(current, _)| current != workspace) {
-            self.end_workspace(pages, blobs)?;
+            self.end_workspace(pages);
             let stretch = Stretch { ordinals: ordinal..ordinal, ..Stretch::NONE };
             self.workspace = Some((workspace.to_owned(), stretch));
         } else if let Some((_, stretch)) = &mut self.workspace {
@@ -98,32 +91,31 @@ impl PartWriter {
         self.totals.newest = self.totals.newest.max(values.created_at);
         self.measures.push((values.length, values.created_at, values.open));
         self.values.push(values);
-        if self.values.len() == BLOCK as usize { self.end_values(pages, blobs) } else { Ok(()) }
+        if self.values.len() == BLOCK as usize {
+            self.end_values(pages);
+        }
     }
 
-    fn end_workspace(&mut self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<()> {
-        let Some((name, stretch)) = self.workspace.take() else { return Ok(()) };
-        self.workspaces.put(pages, blobs, name.as_bytes(), &stretch.encode())
+    fn end_workspace(&mut self, pages: &mut Pages) {
+        if let Some((name, stretch)) = self.workspace.take() {
+            self.workspaces.put(pages, name.as_bytes(), &stretch.encode());
+        }
     }
 
-    fn end_values(&mut self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<()> {
+    fn end_values(&mut self, pages: &mut Pages) {
         if self.values.is_empty() {
-            return Ok(());
+            return;
         }
         let number = (self.totals.documents - 1) / BLOCK;
         let page = ValuesBlock::encode(&self.values);
         self.values.clear();
-        pages.put(blobs, PageId::new(self.sign, Kind::Values, number), page)
+        pages.put(PageId::new(self.sign, Kind::Values, number), page);
     }
 
     /// To be called after the last document and before the first term.
-    pub(super) fn end_documents(
-        &mut self,
-        pages: &mut Pages,
-        blobs: &mut dyn BlobsMut,
-    ) -> Result<()> {
-        self.end_workspace(pages, blobs)?;
-        self.end_values(pages, blobs)?;
+    pub(super) fn end_documents(&mut self, pages: &mut Pages) {
+        self.end_workspace(pages);
+        self.end_values(pages);
         let mut directory = mem::take(&mut self.directory);
         directory.sort_unstable();
         let mut table = TableWriter::new(self.sign, Kind::Directory);
@@ -131,23 +123,17 @@ impl PartWriter {
             let mut value = Vec::new();
             put_number(&mut value, u64::from(ordinal));
             put_number(&mut value, u64::from(count));
-            table.put(pages, blobs, &key.to_be_bytes(), &value)?;
+            table.put(pages, &key.to_be_bytes(), &value);
         }
-        table.end(pages, blobs)
+        table.end(pages);
     }
 
     /// Adds the next term with its postings, at least one, in order.
-    pub(super) fn term(
-        &mut self,
-        pages: &mut Pages,
-        blobs: &mut dyn BlobsMut,
-        term: &[u8],
-        postings: &[Posting],
-    ) -> Result<()> {
+    pub(super) fn term(&mut self, pages: &mut Pages, term: &[u8], postings: &[Posting]) {
         let digest = (postings.len() > BLOCK_POSTINGS).then(|| digest(postings));
         let shared = digest.filter(|_| is_uncounted(term));
         if let Some(value) = shared.and_then(|digest| self.shared.get(&digest)) {
-            return self.dictionary.put(pages, blobs, term, value);
+            return self.dictionary.put(pages, term, value);
         }
         let Self { sign, measures, chunks, value, .. } = self;
         let measure = |ordinal: u32| measures[ordinal as usize];
@@ -155,21 +141,20 @@ impl PartWriter {
         Term::encode(value, postings, self.totals.newest, &measure, |chunk| {
             let number = *chunks;
             *chunks += 1;
-            pages.put(blobs, PageId::new(*sign, Kind::Chunk, number), chunk)?;
-            Ok(number)
-        })?;
-        self.dictionary.put(pages, blobs, term, value)?;
+            pages.put(PageId::new(*sign, Kind::Chunk, number), chunk);
+            number
+        });
+        self.dictionary.put(pages, term, value);
         if let Some(digest) = digest {
             self.shared.entry(digest).or_insert_with(|| value.clone());
         }
-        Ok(())
     }
 
     /// To be called after the last term.
-    pub(super) fn end(self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<Totals> {
-        self.workspaces.end(pages, blobs)?;
-        self.dictionary.end(pages, blobs)?;
-        Ok(self.totals)
+    pub(super) fn end(self, pages: &mut Pages) -> Totals {
+        self.workspaces.end(pages);
+        self.dictionary.end(pages);
+        self.totals
     }
 }
 

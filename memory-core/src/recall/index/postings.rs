@@ -213,13 +213,13 @@ impl std::fmt::Debug for Chunks {
 impl Term {
     /// Appends what the dictionary keeps of a term with these `postings`, at least one. Chunks are
     /// handed to `put_chunk`, which numbers them.
-    pub(super) fn encode<E>(
+    pub(super) fn encode(
         to: &mut Vec<u8>,
         postings: &[Posting],
         newest: i64,
         measure: &Measure<'_>,
-        mut put_chunk: impl FnMut(Vec<u8>) -> Result<u32, E>,
-    ) -> Result<(), E> {
+        mut put_chunk: impl FnMut(Vec<u8>) -> u32,
+    ) {
         let labels = postings.iter().filter(|posting| posting.label).count();
         put_number(to, postings.len() as u64);
         put_number(to, labels as u64);
@@ -229,20 +229,19 @@ impl Term {
             put_number(to, u64::from(bound.last));
             put_number(to, u64::from(bound.max_count));
             Block::put(to, postings, &bound, 0);
-            return Ok(());
+            return;
         }
         let (mut bounds, mut first, mut base) = (Vec::new(), None, 0);
         let mut left = postings;
         while !left.is_empty() {
             let (bytes, bound) = Chunk::encode(&mut left, base, newest, measure);
-            let number = put_chunk(bytes)?;
+            let number = put_chunk(bytes);
             first.get_or_insert(number);
             bound.put(&mut bounds, base, newest);
             base = bound.last + 1;
         }
         put_number(to, u64::from(first.unwrap_or_default()));
         to.extend_from_slice(&bounds);
-        Ok(())
     }
 
     pub(super) fn read(value: &[u8], totals: &Totals) -> Option<Self> {

@@ -1,7 +1,7 @@
-use std::{cell::RefCell, collections::HashMap, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, mem, sync::Arc};
 
 use super::{
-    blobs::{Blobs, BlobsMut},
+    blobs::Blobs,
     cache::Cache,
     page::{Page, PageId, corrupt, open, seal},
     root::Root,
@@ -17,6 +17,9 @@ const ARCHIVE_BYTES: usize = 8 << 10;
 
 /// What a segment is called: never used again, so that pages may be remembered.
 pub(super) type Name = [u8; 16];
+
+/// What is to be put into the map: key and value.
+pub(super) type Blob = (Vec<u8>, Vec<u8>);
 
 /// A page and which it is.
 pub(super) type Keyed = (PageId, Vec<u8>);
@@ -49,68 +52,58 @@ pub(super) fn page_key(name: &Name, id: &[u8]) -> Vec<u8> {
     [&[PAGE][..], name, id].concat()
 }
 
-/// Deletes up to `count` pages of the segment called `name`. Returns whether that was all of them.
-pub(super) fn delete_pages(blobs: &mut dyn BlobsMut, name: &Name, count: usize) -> Result<bool> {
+/// The keys of the first pages of the segment called `name`, up to `count`.
+pub(super) fn page_keys(blobs: &dyn Blobs, name: &Name, count: usize) -> Result<Vec<Vec<u8>>> {
     let (start, end) = (page_key(name, &[]), page_key(name, &[0xff]));
     let mut keys = Vec::new();
     blobs.scan(&start..&end, false, &mut |key, _| {
         keys.push(key.to_vec());
         Ok(keys.len() < count)
     })?;
-    keys.iter().try_for_each(|key| blobs.delete(key))?;
-    Ok(keys.len() < count)
+    Ok(keys)
 }
 
-/// The key of the first page of the segment called `name`.
-pub(super) fn first_page(blobs: &dyn Blobs, name: &Name) -> Result<Option<Vec<u8>>> {
-    let (start, end) = (page_key(name, &[]), page_key(name, &[0xff]));
-    let mut first = None;
-    blobs.scan(&start..&end, false, &mut |key, _| {
-        first = Some(key.to_vec());
-        Ok(false)
-    })?;
-    Ok(first)
-}
-
-/// The pages of a segment that is being written.
+/// The pages of a segment that is being worked out.
 pub(super) struct Pages {
     pub(super) name: Name,
-    /// Those that are not written yet, since they may stay in the root.
+    /// Those that may stay in the root; none once they are too many.
     held: Option<Vec<Keyed>>,
     bytes: usize,
     count: u64,
+    /// The others, until they are taken to be written.
+    ready: Vec<Blob>,
 }
 
 impl Pages {
     pub(super) fn new() -> Self {
-        Self { name: *uuid::Uuid::now_v7().as_bytes(), held: Some(Vec::new()), bytes: 0, count: 0 }
+        let name = *uuid::Uuid::now_v7().as_bytes();
+        Self { name, held: Some(Vec::new()), bytes: 0, count: 0, ready: Vec::new() }
     }
 
-    pub(super) fn put(
-        &mut self,
-        blobs: &mut dyn BlobsMut,
-        id: PageId,
-        page: Vec<u8>,
-    ) -> Result<()> {
+    pub(super) fn put(&mut self, id: PageId, page: Vec<u8>) {
         self.count += 1;
-        let Some(held) = &mut self.held else { return self.write(blobs, id, page) };
+        let Some(held) = &mut self.held else { return self.seal(id, page) };
         self.bytes += size_of::<PageId>() + page.len();
         held.push((id, page));
         if self.bytes > ARCHIVE_BYTES {
             for (id, page) in self.held.take().into_iter().flatten() {
-                self.write(blobs, id, page)?;
+                self.seal(id, page);
             }
         }
-        Ok(())
     }
 
-    fn write(&self, blobs: &mut dyn BlobsMut, id: PageId, page: Vec<u8>) -> Result<()> {
+    fn seal(&mut self, id: PageId, page: Vec<u8>) {
         let key = page_key(&self.name, &id.0);
         let sealed = seal(&key, page);
-        blobs.put(&key, &sealed)
+        self.ready.push((key, sealed));
     }
 
-    /// The root of the segment whose pages these are.
+    /// What is to be written by now.
+    pub(super) fn take(&mut self) -> Vec<Blob> {
+        mem::take(&mut self.ready)
+    }
+
+    /// The root of the segment whose pages these are, all taken.
     pub(super) fn into_root(self, age: u64, totals: [Totals; 2]) -> Root {
         Root::new(age, self.name, totals, self.count, self.held)
     }

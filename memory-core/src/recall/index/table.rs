@@ -3,13 +3,10 @@
 use std::{any::Any, mem, ops::Range, sync::OnceLock};
 
 use super::{
-    blobs::BlobsMut,
     bytes::{Input, put_bytes, put_number},
     page::{Kind, PAGE_BYTES, Page, PageId},
     segment::{Pages, Sign, Totals},
 };
-use crate::Result;
-
 /// A page of a table: each key without what it has in common with the one before.
 pub(super) struct Table {
     page: Vec<u8>,
@@ -143,37 +140,30 @@ impl TableWriter {
     }
 
     /// Adds a key, greater than all before.
-    pub(super) fn put(
-        &mut self,
-        pages: &mut Pages,
-        blobs: &mut dyn BlobsMut,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<()> {
+    pub(super) fn put(&mut self, pages: &mut Pages, key: &[u8], value: &[u8]) {
         self.push(key, value);
-        if self.page.len() >= PAGE_BYTES { self.end_page(pages, blobs) } else { Ok(()) }
+        if self.page.len() >= PAGE_BYTES {
+            self.end_page(pages);
+        }
     }
 
-    fn end_page(&mut self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<()> {
+    fn end_page(&mut self, pages: &mut Pages) {
         if self.page.is_empty() {
-            return Ok(());
+            return;
         }
         if let Some(fence) = &mut self.fence {
             fence.push(&self.first, &[]);
         }
         let id = PageId::new(self.sign, self.kind, self.count);
         self.count += 1;
-        pages.put(blobs, id, mem::take(&mut self.page))
+        pages.put(id, mem::take(&mut self.page));
     }
 
     /// To be called after the last key.
-    pub(super) fn end(mut self, pages: &mut Pages, blobs: &mut dyn BlobsMut) -> Result<()> {
-        self.end_page(pages, blobs)?;
-        match self.fence {
-            Some(fence) if self.count > 0 => {
-                pages.put(blobs, PageId::new(self.sign, Kind::Fence, self.kind as u32), fence.page)
-            }
-            _ => Ok(()),
+    pub(super) fn end(mut self, pages: &mut Pages) {
+        self.end_page(pages);
+        if let Some(fence) = self.fence.filter(|_| self.count > 0) {
+            pages.put(PageId::new(self.sign, Kind::Fence, self.kind as u32), fence.page);
         }
     }
 }

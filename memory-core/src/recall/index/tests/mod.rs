@@ -3,11 +3,13 @@
 // The numbers here are small.
 #![allow(clippy::cast_possible_truncation)]
 
-use std::{cell::RefCell, cmp::Reverse, collections::BTreeMap};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use proptest::prelude::*;
 
-use super::{Analysed, Cache, Changes, Keeper, Memory, Question, Sought, append, find, search};
+use super::{
+    Analysed, Cache, Changes, Keeper, Memory, Question, Sought, Step, append, find, search,
+};
 use crate::{
     RecordKind, Timestamp, Workspace,
     recall::{Analyzer, Document, Ranked, Ranker, Scorer, Substring},
@@ -34,7 +36,9 @@ struct Store {
     analyzer: Analyzer,
     map: Memory,
     cache: Cache,
-    keeper: RefCell<Keeper>,
+    keeper: Keeper,
+    /// Steps that were worked out but not written.
+    held: Vec<Step>,
     records: BTreeMap<u64, Record>,
     changes: Changes,
     numbers: u64,
@@ -49,7 +53,8 @@ impl Store {
             map: Memory::default(),
             // So small that pages are thrown out.
             cache: Cache::new(64 << 10),
-            keeper: RefCell::new(Keeper::new(kind)),
+            keeper: Keeper::new(kind),
+            held: Vec::new(),
             records: BTreeMap::new(),
             changes: Changes::default(),
             numbers: 0,
@@ -122,10 +127,30 @@ impl Store {
     }
 
     fn keep(&mut self, steps: usize, is_idle: bool) {
-        let now = Timestamp::from_micros(0).unwrap();
         for _ in 0..steps {
-            if !self.keeper.get_mut().step(&mut self.map, now, is_idle).unwrap() {
+            self.write();
+            if !self.hold(is_idle) {
                 break;
+            }
+        }
+        self.write();
+    }
+
+    /// Works a step out, if that is possible before those that are held are written.
+    fn hold(&mut self, is_idle: bool) -> bool {
+        if !self.held.last().is_none_or(Step::goes_on) {
+            return false;
+        }
+        let step = self.keeper.step(&self.map, now(), is_idle).unwrap();
+        let has_step = step.is_some();
+        self.held.extend(step);
+        has_step
+    }
+
+    fn write(&mut self) {
+        for step in std::mem::take(&mut self.held) {
+            if !step.apply(&mut self.map, now()).unwrap() {
+                self.keeper.reset();
             }
         }
     }
@@ -214,6 +239,10 @@ impl Store {
     }
 }
 
+fn now() -> Timestamp {
+    Timestamp::from_micros(0).unwrap()
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     Add { session: u64, text: String, created_at: i64, open: bool },
@@ -223,6 +252,7 @@ enum Act {
     Revise(usize, String),
     Commit,
     Keep { steps: usize, is_idle: bool },
+    Hold { steps: usize, is_idle: bool },
     All,
     Ask { text: String, k: usize, workspace: Option<usize>, filter: u8 },
     Find { text: String, from: usize, length: usize, workspace: Option<usize>, role: Option<usize> },
@@ -268,6 +298,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (any::<usize>(), text()).prop_map(|(at, text)| Act::Revise(at, text)),
         6 => Just(Act::Commit),
         3 => (1..8_usize, any::<bool>()).prop_map(|(steps, is_idle)| Act::Keep { steps, is_idle }),
+        3 => (1..4_usize, any::<bool>()).prop_map(|(steps, is_idle)| Act::Hold { steps, is_idle }),
         1 => Just(Act::All),
         6 => (text(), prop_oneof![0..12_usize, Just(usize::MAX)], prop::option::of(0..3_usize), any::<u8>())
             .prop_map(|(text, k, workspace, filter)| Act::Ask { text, k, workspace, filter }),
@@ -302,9 +333,15 @@ fn run(kind: RecordKind, acts: Vec<Act>) {
             Act::Revise(at, text) => store.revise(at, text),
             Act::Commit => store.commit(),
             Act::Keep { steps, is_idle } => store.keep(steps, is_idle),
+            Act::Hold { steps, is_idle } => {
+                for _ in 0..steps {
+                    store.hold(is_idle);
+                }
+            }
             Act::All => {
-                let now = Timestamp::from_micros(0).unwrap();
-                store.keeper.get_mut().begin_all(&mut store.map, now).unwrap();
+                store.keeper.begin_all(&mut store.map).unwrap();
+                // Whatever was held is of a merge that is given up, or deletes what it may.
+                store.held.clear();
                 store.keep(usize::MAX, false);
             }
             Act::Find { text, from, length, workspace, role } => {

@@ -1,0 +1,216 @@
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use super::{View, analysis::Analysis, indexer::KINDS};
+use crate::{
+    Error, ErrorKind, RecordKind, Result, Timestamp,
+    recall::{
+        Analyzer, Language,
+        index::{Changes, Coverage, Keeper, Step},
+    },
+};
+
+/// So many new records are indexed at once; fewer wait until there is nothing else to do, and recall
+/// reads them as they are.
+pub(super) const BULK: u64 = 256;
+
+/// How many records are indexed in a step.
+const STEP: u64 = 1_024;
+
+/// How long steps are gathered that are written together.
+const TOGETHER: Duration = Duration::from_millis(10);
+
+/// Works out, from one state of the store, what keeps the recall indexes in step with the records and in
+/// shape.
+pub(super) struct Tender {
+    analysis: Analysis,
+    kinds: [Kept; 3],
+    /// Whether turns are to be found by their words. If not, an index that has them keeps them.
+    wants_words: bool,
+    /// How much longer it worked on what is new than on merging, as long as there is anything to merge.
+    owed: Duration,
+}
+
+/// The index of a kind of record.
+struct Kept {
+    kind: RecordKind,
+    keeper: Keeper,
+    /// Whether it may be begun where nothing is covered: once after each commit. Handles of different
+    /// languages would take it from each other without an end otherwise.
+    may_begin: bool,
+    /// Of the last step that has one.
+    trace: Option<Vec<u8>>,
+}
+
+/// A step, to be written.
+pub(super) struct Due {
+    pub(super) kind: RecordKind,
+    pub(super) step: Step,
+    /// How many numbers the index comes to by it.
+    pub(super) numbers: u64,
+}
+
+impl Tender {
+    pub(super) fn new(language: Language, wants_words: bool) -> Self {
+        let kept = |kind| Kept { kind, keeper: Keeper::new(kind), may_begin: true, trace: None };
+        let analysis = Analysis::new(Analyzer::remembering(language));
+        Self { analysis, kinds: KINDS.map(kept), wants_words, owed: Duration::ZERO }
+    }
+
+    /// The keeper of a kind's index.
+    pub(super) fn keeper(&mut self, kind: RecordKind) -> Option<&mut Keeper> {
+        self.kinds.iter_mut().find(|kept| kept.kind == kind).map(|kept| &mut kept.keeper)
+    }
+
+    /// Something was committed.
+    pub(super) fn has_committed(&mut self) {
+        for kept in &mut self.kinds {
+            kept.may_begin = true;
+        }
+    }
+
+    /// A step was not written.
+    pub(super) fn reset(&mut self) {
+        self.has_committed();
+        for kept in &mut self.kinds {
+            kept.keeper.reset();
+            kept.trace = None;
+        }
+    }
+
+    /// The next steps, to be written together: more than one only in the course of a merge.
+    pub(super) fn steps(
+        &mut self,
+        view: &dyn View,
+        now: Timestamp,
+        is_idle: bool,
+        is_over: &AtomicBool,
+    ) -> Result<Vec<Due>> {
+        let started = Instant::now();
+        let mut steps = Vec::new();
+        while let Some(due) = self.step(view, now, is_idle)? {
+            let goes_on = due.step.goes_on();
+            steps.push(due);
+            if !goes_on || started.elapsed() >= TOGETHER || is_over.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The next step, if there is any to do: more if nothing else is waiting to be done (`is_idle`).
+    ///
+    /// Errors: when a step comes again though it was written. An engine that loses what is written must
+    /// not be kept busy for ever.
+    pub(super) fn step(
+        &mut self,
+        view: &dyn View,
+        now: Timestamp,
+        is_idle: bool,
+    ) -> Result<Option<Due>> {
+        let started = Instant::now();
+        if self.owed.is_zero()
+            && let Some(due) = self.extend_any(view, is_idle)?
+        {
+            self.owed = started.elapsed();
+            return Ok(Some(due));
+        }
+        if let Some(due) = self.keep_any(view, now, is_idle)? {
+            self.owed = self.owed.saturating_sub(started.elapsed());
+            return Ok(Some(due));
+        }
+        let had_turn = self.owed.is_zero();
+        self.owed = Duration::ZERO;
+        if had_turn { Ok(None) } else { self.extend_any(view, is_idle) }
+    }
+
+    fn extend_any(&mut self, view: &dyn View, is_idle: bool) -> Result<Option<Due>> {
+        for at in 0..self.kinds.len() {
+            if let Some((numbers, has_words)) = self.missing(view, at)?
+                && (is_idle || numbers.end - numbers.start >= BULK)
+            {
+                return self.extend(view, at, numbers, has_words).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The numbers that an index has not come to, if there are any that it may come to, and whether they
+    /// are to be found by their words.
+    fn missing(&self, view: &dyn View, at: usize) -> Result<Option<(Range<u64>, bool)>> {
+        let Kept { kind, may_begin, .. } = self.kinds[at];
+        let Some(blobs) = view.index(kind) else { return Ok(None) };
+        let coverage = Coverage::get(&*blobs, self.analysis.analyzer.language())?;
+        let wants_words = self.wants_words && kind == RecordKind::Turn;
+        // One without the words that are wanted is made anew.
+        let (first, has_words) = if coverage.last > 0 && (coverage.has_words || !wants_words) {
+            (coverage.last + 1, coverage.has_words)
+        } else {
+            (1, wants_words)
+        };
+        let missing = first..view.last_number(kind)? + 1;
+        let is_some = !missing.is_empty() && (first > 1 || may_begin);
+        Ok(is_some.then_some((missing, has_words)))
+    }
+
+    /// Indexes the first of the records that are missing.
+    fn extend(
+        &mut self,
+        view: &dyn View,
+        at: usize,
+        missing: Range<u64>,
+        has_words: bool,
+    ) -> Result<Due> {
+        let kind = self.kinds[at].kind;
+        self.analysis.forget();
+        self.analysis.has_words = has_words;
+        let last = (missing.end - 1).min(missing.start + STEP - 1);
+        let mut changes = Changes::default();
+        for number in missing.start..=last {
+            if let Some(record) = view.numbered(kind, number)?
+                && let Some(document) = self.analysis.any(view, number, &record)?
+            {
+                changes.add(document);
+            }
+        }
+        if missing.start == 1 {
+            self.kinds[at].may_begin = false;
+        }
+        let blobs = view.index(kind).ok_or_else(lost)?;
+        let language = self.analysis.analyzer.language();
+        let coverage = Coverage { last, has_words };
+        let is_first = missing.start == 1;
+        let step = Step::extend(&*blobs, kind, language, coverage, is_first, &mut changes)?;
+        self.due(at, step, last - missing.start + 1)
+    }
+
+    fn keep_any(&mut self, view: &dyn View, now: Timestamp, is_idle: bool) -> Result<Option<Due>> {
+        for at in 0..self.kinds.len() {
+            let Kept { kind, keeper, .. } = &mut self.kinds[at];
+            if let Some(blobs) = view.index(*kind)
+                && let Some(step) = keeper.step(&*blobs, now, is_idle)?
+            {
+                return self.due(at, step, 0).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn due(&mut self, at: usize, step: Step, numbers: u64) -> Result<Due> {
+        let Kept { kind, trace, .. } = &mut self.kinds[at];
+        if let Some(new) = step.trace() {
+            if trace.replace(new) == *trace {
+                *trace = None;
+                return Err(lost());
+            }
+        }
+        Ok(Due { kind: *kind, step, numbers })
+    }
+}
+
+fn lost() -> Error {
+    Error::new(ErrorKind::Unexpected, "what was written to an index is not there")
+}

@@ -1,0 +1,330 @@
+use std::{
+    mem,
+    sync::Arc,
+    task::{Context, Poll, Wake},
+    thread::{self, Thread},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{
+    broadcast,
+    mpsc::{self, error::TryRecvError},
+    oneshot,
+};
+
+use super::{
+    Writer,
+    background::{Ask, Background},
+    group::{Job, Waiting},
+    indexer::Indexer,
+    tender::Due,
+};
+use crate::{Clock, Error, Receipt, Result, decide::decide};
+
+/// How many batches, and how many bytes of text, are committed as one transaction at most. Past
+/// that a larger group saves nothing more, and those at its front would wait for those at its end.
+const GROUP_BATCHES: usize = 1_024;
+const GROUP_BYTES: usize = 16 << 20;
+
+/// How long the writer looks for the next job before it sleeps. Waking it again takes longer than most
+/// callers need to come back with the next batch.
+const LINGER: Duration = Duration::from_micros(100);
+
+/// How long there must be nothing to do before the indexes are tended: whoever comes meanwhile waits
+/// for no more than a step of that.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// The next job, if it comes within `limit`; none once the handle is gone.
+fn wait<W>(queue: &mut mpsc::Receiver<Job<W>>, limit: Duration) -> Poll<Option<Job<W>>> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    let started = Instant::now();
+    loop {
+        if let Poll::Ready(job) = queue.poll_recv(&mut context) {
+            return Poll::Ready(job);
+        }
+        let Some(left) = limit.checked_sub(started.elapsed()) else { return Poll::Pending };
+        thread::park_timeout(left);
+    }
+}
+
+/// What a batch came to.
+struct Answer {
+    result: Result<Receipt>,
+    /// Whether it changed anything: a replayed receipt was told before.
+    is_news: bool,
+}
+
+impl Answer {
+    fn refused(error: Error) -> Self {
+        Self { result: Err(error), is_news: false }
+    }
+}
+
+/// The writer thread's work.
+pub(super) struct Worker<W> {
+    // It lets go of the engine before the writer does.
+    background: Option<Background>,
+    writer: W,
+    indexer: Indexer,
+    clock: Arc<dyn Clock>,
+    feed: broadcast::Sender<Arc<Receipt>>,
+    tending: Tending,
+}
+
+/// What is known of the work on the indexes.
+#[derive(Default)]
+struct Tending {
+    /// Whether they need none until the next commit.
+    is_tidy: bool,
+    /// Whether there has been nothing else to do for some time.
+    is_idle: bool,
+    /// Whether there was something to do when it was last looked for.
+    has_more: bool,
+    /// Whether there were commits since it was last looked for aside.
+    has_committed: bool,
+    /// Whether not all that was worked out aside was written, which must be told there.
+    is_lost: bool,
+    /// Whether it is to be done here once: so nobody who changes what is new again and again keeps it
+    /// from ever being indexed.
+    is_here: bool,
+}
+
+impl<W: Writer> Worker<W> {
+    pub(super) fn new(
+        background: Option<Background>,
+        writer: W,
+        indexer: Indexer,
+        clock: Arc<dyn Clock>,
+        feed: broadcast::Sender<Arc<Receipt>>,
+    ) -> Self {
+        Self { background, writer, indexer, clock, feed, tending: Tending::default() }
+    }
+
+    /// The next job; none once the handle is gone. While it looks, it leaves the core to others; if
+    /// none comes, it has the indexes tended before it sleeps.
+    fn next(&mut self, queue: &mut mpsc::Receiver<Job<W>>) -> Option<Job<W>> {
+        let started = Instant::now();
+        loop {
+            let is_asked = self.background.as_ref().is_some_and(Background::is_asked);
+            match queue.try_recv() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) if started.elapsed() < LINGER => thread::yield_now(),
+                Err(TryRecvError::Empty) if self.tending.is_tidy || is_asked => {
+                    return queue.blocking_recv();
+                }
+                Err(TryRecvError::Empty) => match wait(queue, IDLE) {
+                    Poll::Ready(job) => return job,
+                    Poll::Pending => {
+                        self.tending.is_idle = true;
+                        self.look();
+                    }
+                },
+            }
+        }
+    }
+
+    /// Has the indexes tended, if there is anything to do: aside, or else here.
+    fn look(&mut self) {
+        let is_idle = self.tending.is_idle;
+        let Some(background) = &mut self.background else {
+            self.tending.is_tidy = !self.tend(is_idle);
+            return;
+        };
+        if !background.is_asked() {
+            let has_committed = mem::take(&mut self.tending.has_committed);
+            let is_lost = mem::take(&mut self.tending.is_lost);
+            background.ask(Ask { now: self.clock.now(), is_idle, has_committed, is_lost });
+        }
+    }
+
+    /// Does a bit of what keeps the indexes in shape, here; returns whether there was anything to do. A
+    /// failure leaves them as they are, in no less order than before; the next commit will tell what is
+    /// wrong.
+    fn tend(&mut self, is_idle: bool) -> bool {
+        let now = self.clock.now();
+        self.indexer.tend(&mut self.writer, now, is_idle).unwrap_or_else(|_| {
+            self.indexer.give_up();
+            false
+        })
+    }
+
+    /// After a commit that took so long. Where all is done here, what is new is indexed, and merging
+    /// gets as long as that commit took, so that it keeps up with whoever writes without a pause.
+    fn keep_up(&mut self, took: Duration) {
+        self.tending.has_more |= self.indexer.is_behind();
+        if self.background.is_some() && !mem::take(&mut self.tending.is_here) {
+            if self.tending.has_more {
+                self.look();
+            }
+            return;
+        }
+        let started = Instant::now();
+        while self.tending.has_more && (self.indexer.is_behind() || started.elapsed() < took) {
+            self.tending.has_more = self.tend(false);
+        }
+    }
+
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Job<W>>) {
+        let mut held = None;
+        while let Some(job) = held.take().or_else(|| self.next(&mut queue)) {
+            match job {
+                Job::Task(task) => task(&mut self.writer, &mut self.indexer),
+                Job::Wake => {
+                    self.group(Vec::new());
+                    if !self.tending.is_tidy && (self.tending.is_idle || self.tending.has_more) {
+                        self.look();
+                    }
+                }
+                Job::Commit(first) => {
+                    let mut bytes = first.prepared.bytes();
+                    let mut group = vec![first];
+                    while group.len() < GROUP_BATCHES && bytes < GROUP_BYTES {
+                        match queue.try_recv() {
+                            Ok(Job::Commit(next)) => {
+                                bytes += next.prepared.bytes();
+                                group.push(next);
+                            }
+                            // What there is to write is looked for by every group.
+                            Ok(Job::Wake) => {}
+                            Ok(other) => {
+                                held = Some(other);
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    self.tending.is_idle = false;
+                    let started = Instant::now();
+                    self.group(group);
+                    self.keep_up(started.elapsed());
+                }
+                Job::Close(reply) => {
+                    drop(queue);
+                    drop(self.background);
+                    drop(self.writer);
+                    let _ = reply.send(());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What was worked out aside, to be written. If much waits for it, it is waited for.
+    fn steps(&mut self) -> Vec<Due> {
+        let is_far_behind = self.indexer.is_far_behind();
+        let Some(background) = &mut self.background else { return Vec::new() };
+        let Some(answer) = background.answer(is_far_behind) else { return Vec::new() };
+        self.tending.is_lost |= answer.is_err();
+        let steps = answer.unwrap_or_default();
+        self.tending.has_more = !steps.is_empty();
+        if steps.is_empty() {
+            self.indexer.give_up();
+            self.tending.is_tidy = self.tending.is_idle && !self.tending.has_committed;
+        }
+        steps
+    }
+
+    /// Commits a group, and what there is to write into the indexes. These are no concern of those who
+    /// wait: if it fails, the group is tried without.
+    fn group(&mut self, group: Vec<Waiting>) {
+        let steps = self.steps();
+        if steps.is_empty() {
+            return self.batches(group);
+        }
+        match self.transaction(&group, steps) {
+            Ok(answers) => self.answer_all(group, answers),
+            Err(_) => {
+                self.tending = Tending { is_lost: true, is_tidy: true, ..Tending::default() };
+                self.indexer.give_up();
+                self.batches(group);
+            }
+        }
+    }
+
+    /// If the engine fails, nobody in the group is acknowledged; each is then tried alone, so that
+    /// one batch that the engine cannot take does not fail its neighbours. A lock that was not to be
+    /// had is no batch's fault: waiting for it again for each would only add up.
+    fn batches(&mut self, group: Vec<Waiting>) {
+        if group.is_empty() {
+            return;
+        }
+        match self.transaction(&group, Vec::new()) {
+            Ok(answers) => self.answer_all(group, answers),
+            Err(error) if group.len() == 1 || error.is_retryable() => {
+                for waiting in group {
+                    self.answer(waiting.reply, Answer::refused(error.clone()));
+                }
+            }
+            Err(_) => {
+                for waiting in group {
+                    self.batches(vec![waiting]);
+                }
+            }
+        }
+    }
+
+    fn answer_all(&self, group: Vec<Waiting>, answers: Vec<Answer>) {
+        for (waiting, answer) in group.into_iter().zip(answers) {
+            self.answer(waiting.reply, answer);
+        }
+    }
+
+    fn answer(&self, reply: oneshot::Sender<Result<Receipt>>, answer: Answer) {
+        if self.feed.receiver_count() > 0
+            && answer.is_news
+            && let Ok(receipt) = &answer.result
+        {
+            // An error only says that the last subscriber has gone meanwhile.
+            let _ = self.feed.send(Arc::new(receipt.clone()));
+        }
+        let _ = reply.send(answer.result);
+    }
+
+    /// One transaction: the answer to each batch, or the engine's failure, with nothing stored.
+    fn transaction(&mut self, group: &[Waiting], steps: Vec<Due>) -> Result<Vec<Answer>> {
+        let during = |e: Error| e.during("commit");
+        self.writer.begin().map_err(during)?;
+        let answers = self.decide_all(group).and_then(|answers| {
+            self.indexer.write(&mut self.writer)?;
+            let now = self.clock.now();
+            let are_taken = self.indexer.write_steps(&mut self.writer, steps, now)?;
+            self.writer.commit()?;
+            self.tending.is_lost |= !are_taken;
+            self.tending.is_here |= !are_taken;
+            if !group.is_empty() {
+                self.tending.is_tidy = false;
+                self.tending.has_committed = true;
+            }
+            Ok(answers)
+        });
+        answers.map_err(|error| {
+            self.writer.rollback();
+            self.indexer.reset();
+            during(error)
+        })
+    }
+
+    fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Answer>> {
+        let mut answers = Vec::with_capacity(group.len());
+        for Waiting { prepared, .. } in group {
+            let loaded = self.writer.load(&prepared.needs())?;
+            answers.push(match decide(prepared, loaded, self.clock.now()) {
+                Ok(decision) => {
+                    self.indexer.apply(&mut self.writer, &decision.changes)?;
+                    let is_news = !decision.changes.is_empty();
+                    Answer { result: Ok(decision.receipt), is_news }
+                }
+                Err(refused) => Answer::refused(refused),
+            });
+        }
+        Ok(answers)
+    }
+}
