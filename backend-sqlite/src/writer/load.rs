@@ -10,7 +10,6 @@ use crate::rows::{Original, Table};
 
 impl SqliteWriter {
     pub(super) fn load_rows(&mut self, needs: &Needs) -> Result<Loaded> {
-        self.sessions.clear();
         let mut loaded = Loaded::default();
         if let Some(key) = &needs.receipt {
             loaded.receipt = self.row::<StoredReceipt>(key)?;

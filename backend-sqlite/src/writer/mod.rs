@@ -26,7 +26,7 @@ use crate::{
 pub struct SqliteWriter {
     view: SqliteView,
     access: Access,
-    /// The `pk` of the sessions that the batch at hand has loaded or inserted.
+    /// The `pk` of the sessions that the open transaction has loaded or inserted.
     sessions: HashMap<SessionId, i64>,
     /// What others had committed when the path last named the file: `PRAGMA data_version`.
     others: Option<i64>,
@@ -75,6 +75,7 @@ impl SqliteWriter {
 impl Writer for SqliteWriter {
     fn begin(&mut self) -> Result<()> {
         self.writable()?;
+        self.sessions.clear();
         self.view.begin("BEGIN IMMEDIATE")?;
         self.others = self.data_version();
         Ok(())

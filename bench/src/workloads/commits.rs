@@ -9,14 +9,15 @@ use memkeep_bench_common::{Corpus, Samples};
 use crate::{
     folder::Folder,
     report::{self, Report, Row},
+    resident,
     stores::{self, Store},
 };
 
-/// How many record at once, and how many turns each round.
-const WRITERS: [(usize, usize); 3] = [(1, 400), (8, 1_600), (64, 6_400)];
+/// How many record at once, and how many turns each round: many times what may wait to be indexed.
+const WRITERS: [(usize, usize); 3] = [(1, 400), (8, 3_200), (64, 25_600)];
 /// Turns in a batch, and batches a round.
 const BATCH: usize = 1_000;
-const BATCHES: usize = 7;
+const BATCHES: usize = 14;
 const SESSION: &str = "s";
 
 #[derive(Args)]
@@ -27,6 +28,9 @@ pub(crate) struct Options {
     /// The texts.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only these backends, beside hand-written code: inmem, sqlite, redb.
+    #[arg(long)]
+    backend: Vec<String>,
 }
 
 /// A store, and what it took.
@@ -39,13 +43,21 @@ struct Measured {
 
 pub(crate) fn run(options: &Options, folder: &Folder, report: &mut Report) -> Result<()> {
     let corpus = Corpus::new(options.seed);
-    let texts: Vec<String> = (0..BATCH * BATCHES).map(|n| corpus.document(n)).collect();
-    let batches: Vec<Vec<(&str, String)>> = texts
+    let most = WRITERS.iter().map(|(_, turns)| *turns).max().unwrap_or_default();
+    let texts: Vec<String> = (0..most.max(BATCH * BATCHES)).map(|n| corpus.document(n)).collect();
+    let batches: Vec<Vec<(&str, String)>> = texts[..BATCH * BATCHES]
         .chunks(BATCH)
         .map(|texts| texts.iter().map(|text| (SESSION, text.clone())).collect())
         .collect();
     let mut all = Vec::new();
+    let is_chosen = |store: &dyn Store| {
+        options.backend.is_empty()
+            || options.backend.iter().any(|b| store.name().ends_with(b.as_str()))
+    };
     for mut store in stores::all(folder)? {
+        if !is_chosen(&*store) {
+            continue;
+        }
         store.start_sessions(&[SESSION.to_owned()])?;
         all.push(Measured { store, writers: Default::default(), batches: Samples::new() });
     }
@@ -56,6 +68,8 @@ pub(crate) fn run(options: &Options, folder: &Folder, report: &mut Report) -> Re
                 let started = Instant::now();
                 let waits = store.record(SESSION, &texts[..turns], writers)?;
                 samples[at].round(waits, turns, started.elapsed());
+                // What one does when nobody asks must not slow the next.
+                resident::settle()?;
             }
         }
         for Measured { store, batches: samples, .. } in &mut all {
@@ -66,6 +80,7 @@ pub(crate) fn run(options: &Options, folder: &Folder, report: &mut Report) -> Re
                 waits.push(started.elapsed());
             }
             samples.round(waits, BATCH * BATCHES, begin.elapsed());
+            resident::settle()?;
         }
     }
     let recorded =

@@ -14,7 +14,7 @@ use crate::{
 
 /// So many records that the index has not come to keep the writer waiting for what is worked out of
 /// them: recall has to read them as they are.
-const LAG: u64 = 2_048;
+const LAG: u64 = 3_072;
 
 /// The kinds of records that are recalled.
 pub(super) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];

@@ -16,6 +16,7 @@ mod group;
 mod indexer;
 mod pool;
 mod recall;
+mod recent;
 mod tender;
 mod timeout;
 mod verify;

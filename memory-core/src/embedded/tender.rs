@@ -15,10 +15,10 @@ use crate::{
 
 /// So many new records are indexed at once; fewer wait until there is nothing else to do, and recall
 /// reads them as they are.
-pub(super) const BULK: u64 = 256;
+pub(super) const BULK: u64 = 1_024;
 
 /// How many records are indexed in a step.
-const STEP: u64 = 1_024;
+const STEP: u64 = 4_096;
 
 /// How long steps are gathered that are written together.
 const TOGETHER: Duration = Duration::from_millis(10);

@@ -17,6 +17,7 @@ use super::{
     background::{Ask, Background},
     group::{Job, Waiting},
     indexer::Indexer,
+    recent::Recent,
     tender::Due,
 };
 use crate::{Clock, Error, Receipt, Result, decide::decide};
@@ -29,6 +30,9 @@ const GROUP_BYTES: usize = 16 << 20;
 /// How long the writer looks for the next job before it sleeps. Waking it again takes longer than most
 /// callers need to come back with the next batch.
 const LINGER: Duration = Duration::from_micros(100);
+
+/// A group waits for those of the last one for this part of the time that it took.
+const PATIENCE: u32 = 4;
 
 /// How long there must be nothing to do before the indexes are tended: whoever comes meanwhile waits
 /// for no more than a step of that.
@@ -76,6 +80,22 @@ pub(super) struct Worker<W> {
     clock: Arc<dyn Clock>,
     feed: broadcast::Sender<Arc<Receipt>>,
     tending: Tending,
+    pace: Pace,
+}
+
+/// The last group that was committed.
+#[derive(Default)]
+struct Pace {
+    count: usize,
+    took: Duration,
+}
+
+impl Pace {
+    /// Whether more than the `count` batches that have come since `started` are worth waiting for: those
+    /// who waited for the last group are likely to come again, and a commit takes much longer than they.
+    fn waits(&self, count: usize, started: Instant) -> bool {
+        count < self.count && started.elapsed() < self.took / PATIENCE
+    }
 }
 
 /// What is known of the work on the indexes.
@@ -104,7 +124,15 @@ impl<W: Writer> Worker<W> {
         clock: Arc<dyn Clock>,
         feed: broadcast::Sender<Arc<Receipt>>,
     ) -> Self {
-        Self { background, writer, indexer, clock, feed, tending: Tending::default() }
+        Self {
+            background,
+            writer,
+            indexer,
+            clock,
+            feed,
+            tending: Tending::default(),
+            pace: Pace::default(),
+        }
     }
 
     /// The next job; none once the handle is gone. While it looks, it leaves the core to others; if
@@ -186,6 +214,7 @@ impl<W: Writer> Worker<W> {
                 Job::Commit(first) => {
                     let mut bytes = first.prepared.bytes();
                     let mut group = vec![first];
+                    let collecting = Instant::now();
                     while group.len() < GROUP_BATCHES && bytes < GROUP_BYTES {
                         match queue.try_recv() {
                             Ok(Job::Commit(next)) => {
@@ -198,13 +227,19 @@ impl<W: Writer> Worker<W> {
                                 held = Some(other);
                                 break;
                             }
+                            Err(TryRecvError::Empty)
+                                if self.pace.waits(group.len(), collecting) =>
+                            {
+                                thread::yield_now();
+                            }
                             Err(_) => break,
                         }
                     }
                     self.tending.is_idle = false;
-                    let started = Instant::now();
+                    let (count, started) = (group.len(), Instant::now());
                     self.group(group);
-                    self.keep_up(started.elapsed());
+                    self.pace = Pace { count, took: started.elapsed() };
+                    self.keep_up(self.pace.took);
                 }
                 Job::Close(reply) => {
                     drop(queue);
@@ -314,11 +349,16 @@ impl<W: Writer> Worker<W> {
 
     fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Answer>> {
         let mut answers = Vec::with_capacity(group.len());
+        let mut recent = Recent::default();
         for Waiting { prepared, .. } in group {
-            let loaded = self.writer.load(&prepared.needs())?;
+            let mut needs = prepared.needs();
+            let known = recent.take_known(&mut needs);
+            let mut loaded = self.writer.load(&needs)?;
+            loaded.sessions.extend(known);
             answers.push(match decide(prepared, loaded, self.clock.now()) {
                 Ok(decision) => {
                     self.indexer.apply(&mut self.writer, &decision.changes)?;
+                    decision.changes.iter().for_each(|change| recent.apply(change));
                     let is_news = !decision.changes.is_empty();
                     Answer { result: Ok(decision.receipt), is_news }
                 }
