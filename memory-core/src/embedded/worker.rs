@@ -354,17 +354,18 @@ impl<W: Writer> Worker<W> {
             let mut needs = prepared.needs();
             let known = recent.take_known(&mut needs);
             let mut loaded = self.writer.load(&needs)?;
-            loaded.sessions.extend(known);
+            recent.complete(&mut loaded, known);
             answers.push(match decide(prepared, loaded, self.clock.now()) {
                 Ok(decision) => {
-                    self.indexer.apply(&mut self.writer, &decision.changes)?;
-                    decision.changes.iter().for_each(|change| recent.apply(change));
                     let is_news = !decision.changes.is_empty();
+                    let changes = recent.hold_back(decision.changes);
+                    self.indexer.apply(&mut self.writer, &changes)?;
                     Answer { result: Ok(decision.receipt), is_news }
                 }
                 Err(refused) => Answer::refused(refused),
             });
         }
+        self.writer.apply(&recent.into_held())?;
         Ok(answers)
     }
 }
