@@ -777,6 +777,10 @@ macro_rules! __memkeep_clauses {
                 "A batch that many on two handles commit at once under one key is stored once, and all get its receipt.";
             sessions fresh writers_read_01 "WRITERS-READ-01" writers::readers_see_whole_batches
                 "A read among writers sees whole batches, and a later one no less.";
+            episodic fresh writers_recall_01 "WRITERS-RECALL-01" writers::found_as_they_are
+                "What many writers change or delete as soon as it is there is recalled as it is then.";
+            episodic second_handle writers_recall_02 "WRITERS-RECALL-02" writers::found_as_they_are_on_two_handles
+                "What many writers on two handles change or delete as soon as it is there is recalled as it is then.";
             any second_handle writers_open_01 "WRITERS-OPEN-01" writers::opening_at_once
                 "Many may open and write one new store at once.";
             sessions fresh one_op_01 "ONE-OP-01" one_ops::sessions

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use memkeep_core::{Batch, ErrorKind, ListTurns, NewSession, NewTurn, Outcome, RecordKind, Scope};
+use memkeep_core::{
+    Batch, EpisodeRevision, ErrorKind, ListTurns, NewEpisode, NewSession, NewTurn, Op, Outcome,
+    RecallQuery, RecordKind, Scope,
+};
 use tokio::{sync::Barrier, task::JoinSet};
 
 use super::bundle::{
@@ -176,6 +179,43 @@ pub(crate) async fn keys_once(case: &mut Case) -> Verdict {
 
 pub(crate) async fn keys_once_on_two_handles(case: &mut Case) -> Verdict {
     one_key(case, two_handles(case).await?).await
+}
+
+/// Records change and go when they have just come, many times more than a backend may leave out of an
+/// index for the time being.
+async fn found(case: &Case, handles: Vec<Handle>) -> Verdict {
+    const WRITERS: usize = 16;
+    const ROUNDS: usize = 40;
+    const EACH: usize = 8;
+    at_once(&handles, WRITERS, async |n, store: Handle| {
+        for round in 0..ROUNDS {
+            let id = |part: usize| format!("{n}.{round}.{part}");
+            let add = |part| NewEpisode::new("The cache was stale.", "").id(id(part));
+            store.backend.commit((0..EACH).map(add).collect()).await?;
+            let change = |part: usize| match part % 4 {
+                0 => Some(EpisodeRevision::new(id(part)).problem("The worker crashed.").into()),
+                1 => Some(Op::DeleteEpisode { episode: id(part).into(), closed_before: None }),
+                _ => None,
+            };
+            store.backend.commit((0..EACH).filter_map(change).collect()).await?;
+        }
+        Ok(())
+    })
+    .await?;
+    let all = WRITERS * ROUNDS * EACH;
+    for (text, left) in [("worker", all / 4), ("cache", all / 2)] {
+        let hits = case.episodic()?.recall(&RecallQuery::new(text).k(usize::MAX)).await?;
+        must_equal!(hits.len(), left, "how many episodes are found by {text:?}");
+    }
+    case.verify().await
+}
+
+pub(crate) async fn found_as_they_are(case: &mut Case) -> Verdict {
+    found(case, vec![case.handle()]).await
+}
+
+pub(crate) async fn found_as_they_are_on_two_handles(case: &mut Case) -> Verdict {
+    found(case, two_handles(case).await?).await
 }
 
 pub(crate) async fn opening_at_once(case: &mut Case) -> Verdict {

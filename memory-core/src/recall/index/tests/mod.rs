@@ -8,11 +8,12 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use proptest::prelude::*;
 
 use super::{
-    Analysed, Cache, Changes, Keeper, Memory, Question, Sought, Step, append, find, search,
+    Analysed, Cache, Changes, Coverage, Keeper, Memory, Question, Sought, Step, append, documents,
+    find, search,
 };
 use crate::{
     RecordKind, Timestamp, Workspace,
-    recall::{Analyzer, Document, Ranked, Ranker, Scorer, Substring},
+    recall::{Analyzer, Document, Language, Ranked, Ranker, Scorer, Substring},
 };
 
 /// A record as the plain scan sees it.
@@ -400,4 +401,30 @@ proptest! {
     fn turns_are_found_as_by_a_scan(acts in prop::collection::vec(act(), 1..60)) {
         run(RecordKind::Turn, acts);
     }
+}
+
+/// Whoever changes a record that is not covered keeps the coverage anew: what was worked out before that
+/// would bring back what is gone.
+#[test]
+fn what_was_worked_out_before_a_change_is_refused() {
+    let language = Language::default();
+    let mut store = Store::new(RecordKind::Episode);
+    let extend = |store: &mut Store, last: u64| {
+        let coverage = Coverage { last, has_words: false };
+        let is_first = store.numbers == 0;
+        store.add(0, "cache".to_owned(), 0, false);
+        let kind = store.kind;
+        Step::extend(&store.map, kind, language, coverage, is_first, &mut store.changes).unwrap()
+    };
+    let late = extend(&mut store, 1);
+    Coverage::default().put(&mut store.map, language).unwrap();
+    assert!(!late.apply(&mut store.map, now()).unwrap());
+    assert!(documents(&store.map).unwrap().is_empty());
+
+    let (first, second) = (extend(&mut store, 2), extend(&mut store, 2));
+    assert!(first.apply(&mut store.map, now()).unwrap());
+    // Another handle had worked out the same.
+    assert!(!second.apply(&mut store.map, now()).unwrap());
+    assert_eq!(Coverage::get(&store.map, language).unwrap().last, 2);
+    assert_eq!(documents(&store.map).unwrap().len(), 1);
 }
