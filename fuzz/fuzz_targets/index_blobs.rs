@@ -184,10 +184,13 @@ fuzz_target!(|input: Input| {
     }
     let now = Timestamp::from_micros(0).expect("an instant");
     let mut keeper = Keeper::new(kind);
-    let mut merged = keeper.begin_all(&mut map, now).map(|()| true);
+    let mut merged = keeper.begin_all(&mut map).map(|()| true);
     for _ in 0..STEPS {
         match merged {
-            Ok(true) => merged = keeper.step(&mut map, now, true),
+            Ok(true) => {
+                let step = keeper.step(&map, now, true);
+                merged = step.and_then(|step| step.map_or(Ok(false), |s| s.apply(&mut map, now)));
+            }
             _ => break,
         }
     }

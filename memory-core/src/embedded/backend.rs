@@ -8,7 +8,9 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::{Engine, View, Writer, find::find_turns, group::Group, pool::Pool, recall, verify};
+use super::{
+    Engine, View, Writer, find::find_turns, group::Group, pool::Pool, recall, tender::Urge, verify,
+};
 use crate::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Clock, Counts, Episode, EpisodeId,
     EpisodicBackend, Error, ErrorKind, Feed, FindTurns, Hit, ListAudit, ListEpisodes, ListNotes,
@@ -177,7 +179,7 @@ impl<E: Engine> Backend for Embedded<E> {
         self.group.run(|writer, indexer| indexer.begin_anew(writer)).await.map_err(during)?;
         loop {
             let now = clock.now();
-            let step = self.group.run(move |writer, indexer| indexer.tend(writer, now, true));
+            let step = self.group.run(move |writer, indexer| indexer.tend(writer, now, Urge::All));
             if !step.await.map_err(during)? {
                 return Ok(());
             }

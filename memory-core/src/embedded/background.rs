@@ -1,4 +1,5 @@
 use std::{
+    mem,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,7 +10,7 @@ use std::{
 
 use super::{
     Engine, Reader,
-    tender::{Due, Tender},
+    tender::{Due, Tender, Urge},
 };
 use crate::{Error, ErrorKind, Result, Timestamp};
 
@@ -20,19 +21,21 @@ pub(super) struct Background {
     asks: Option<mpsc::Sender<Ask>>,
     answers: mpsc::Receiver<Result<Vec<Due>>>,
     is_asked: bool,
+    /// What is to be told with the next question.
+    has_committed: bool,
+    is_lost: bool,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What is asked for: the next steps over the state that the store is in then.
-pub(super) struct Ask {
-    pub(super) now: Timestamp,
-    /// Whether nothing else is waiting to be done.
-    pub(super) is_idle: bool,
+struct Ask {
+    now: Timestamp,
+    urge: Urge,
     /// Whether something was committed since it was last asked.
-    pub(super) has_committed: bool,
+    has_committed: bool,
     /// Whether what it answered was not all written.
-    pub(super) is_lost: bool,
+    is_lost: bool,
 }
 
 impl Background {
@@ -59,7 +62,15 @@ impl Background {
         let thread = thread
             .map_err(|e| Error::new(ErrorKind::Unexpected, "no indexer thread").caused_by(e))?;
         let (asks, thread) = (Some(asks), Some(thread));
-        Ok(Self { asks, answers, is_asked: false, is_over, thread })
+        Ok(Self {
+            asks,
+            answers,
+            is_asked: false,
+            has_committed: false,
+            is_lost: false,
+            is_over,
+            thread,
+        })
     }
 
     /// Whether an answer is still to come.
@@ -67,7 +78,24 @@ impl Background {
         self.is_asked
     }
 
-    pub(super) fn ask(&mut self, ask: Ask) {
+    /// Whether something was committed since it was last asked.
+    pub(super) fn has_committed(&self) -> bool {
+        self.has_committed
+    }
+
+    /// Something was committed.
+    pub(super) fn note_commit(&mut self) {
+        self.has_committed = true;
+    }
+
+    /// Not all that it answered was written.
+    pub(super) fn note_loss(&mut self) {
+        self.is_lost = true;
+    }
+
+    pub(super) fn ask(&mut self, now: Timestamp, urge: Urge) {
+        let has_committed = mem::take(&mut self.has_committed);
+        let ask = Ask { now, urge, has_committed, is_lost: mem::take(&mut self.is_lost) };
         // It ends before it is told to only if it panicked.
         self.is_asked = self.asks.as_ref().is_some_and(|asks| asks.send(ask).is_ok());
     }
@@ -118,7 +146,7 @@ fn work<E: Engine>(
     };
     let mut steps = Vec::new();
     reader.snapshot(&mut |view| {
-        steps = tender.steps(view, ask.now, ask.is_idle, is_over)?;
+        steps = tender.steps(view, ask.now, ask.urge, is_over)?;
         Ok(())
     })?;
     Ok(steps)

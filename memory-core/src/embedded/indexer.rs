@@ -1,7 +1,7 @@
 use super::{
     View, Writer,
     analysis::Analysis,
-    tender::{BULK, Due, Tender},
+    tender::{BULK, Due, Tender, Urge},
 };
 use crate::{
     Episode, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
@@ -136,6 +136,11 @@ impl Indexer {
         self.indexes.iter().any(|index| index.waiting >= BULK)
     }
 
+    /// Whether any wait.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.indexes.iter().any(|index| index.waiting > 0)
+    }
+
     /// Whether so many wait that what is new has to wait for them.
     pub(super) fn is_far_behind(&self) -> bool {
         self.indexes.iter().any(|index| index.waiting >= LAG)
@@ -163,10 +168,10 @@ impl Indexer {
         &mut self,
         writer: &mut impl Writer,
         now: Timestamp,
-        is_idle: bool,
+        urge: Urge,
     ) -> Result<bool> {
         self.within(writer, |indexer, writer| {
-            let Some(due) = indexer.tender.step(writer.view(), now, is_idle)? else {
+            let Some(due) = indexer.tender.step(writer.view(), now, urge)? else {
                 return Ok(false);
             };
             if !indexer.write_steps(writer, vec![due], now)? {
@@ -188,7 +193,7 @@ impl Indexer {
             }
             Ok(true)
         })?;
-        while self.tend(writer, now, false)? {}
+        while self.tend(writer, now, Urge::Due)? {}
         Ok(())
     }
 

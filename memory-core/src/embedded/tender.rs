@@ -13,12 +13,23 @@ use crate::{
     },
 };
 
-/// So many new records are indexed at once; fewer wait until there is nothing else to do, and recall
-/// reads them as they are.
+/// So many new records are indexed at once; fewer wait for more, since segments that are larger need
+/// less merging. Recall reads those that wait as they are.
 pub(super) const BULK: u64 = 1_024;
 
 /// How many records are indexed in a step.
-const STEP: u64 = 4_096;
+const STEP: u64 = 2_048;
+
+/// How much is to be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Urge {
+    /// What must not be put off.
+    Due,
+    /// All that is new, too: it has waited for some time.
+    New,
+    /// Whatever there is, since nothing else is waiting to be done.
+    All,
+}
 
 /// How long steps are gathered that are written together.
 const TOGETHER: Duration = Duration::from_millis(10);
@@ -86,12 +97,12 @@ impl Tender {
         &mut self,
         view: &dyn View,
         now: Timestamp,
-        is_idle: bool,
+        urge: Urge,
         is_over: &AtomicBool,
     ) -> Result<Vec<Due>> {
         let started = Instant::now();
         let mut steps = Vec::new();
-        while let Some(due) = self.step(view, now, is_idle)? {
+        while let Some(due) = self.step(view, now, urge)? {
             let goes_on = due.step.goes_on();
             steps.push(due);
             if !goes_on || started.elapsed() >= TOGETHER || is_over.load(Ordering::Relaxed) {
@@ -101,7 +112,7 @@ impl Tender {
         Ok(steps)
     }
 
-    /// The next step, if there is any to do: more if nothing else is waiting to be done (`is_idle`).
+    /// The next step, if there is any to do.
     ///
     /// Errors: when a step comes again though it was written. An engine that loses what is written must
     /// not be kept busy for ever.
@@ -109,28 +120,28 @@ impl Tender {
         &mut self,
         view: &dyn View,
         now: Timestamp,
-        is_idle: bool,
+        urge: Urge,
     ) -> Result<Option<Due>> {
         let started = Instant::now();
         if self.owed.is_zero()
-            && let Some(due) = self.extend_any(view, is_idle)?
+            && let Some(due) = self.extend_any(view, urge)?
         {
             self.owed = started.elapsed();
             return Ok(Some(due));
         }
-        if let Some(due) = self.keep_any(view, now, is_idle)? {
+        if let Some(due) = self.keep_any(view, now, urge)? {
             self.owed = self.owed.saturating_sub(started.elapsed());
             return Ok(Some(due));
         }
         let had_turn = self.owed.is_zero();
         self.owed = Duration::ZERO;
-        if had_turn { Ok(None) } else { self.extend_any(view, is_idle) }
+        if had_turn { Ok(None) } else { self.extend_any(view, urge) }
     }
 
-    fn extend_any(&mut self, view: &dyn View, is_idle: bool) -> Result<Option<Due>> {
+    fn extend_any(&mut self, view: &dyn View, urge: Urge) -> Result<Option<Due>> {
         for at in 0..self.kinds.len() {
             if let Some((numbers, has_words)) = self.missing(view, at)?
-                && (is_idle || numbers.end - numbers.start >= BULK)
+                && (urge != Urge::Due || numbers.end - numbers.start >= BULK)
             {
                 return self.extend(view, at, numbers, has_words).map(Some);
             }
@@ -187,11 +198,11 @@ impl Tender {
         self.due(at, step, last - missing.start + 1)
     }
 
-    fn keep_any(&mut self, view: &dyn View, now: Timestamp, is_idle: bool) -> Result<Option<Due>> {
+    fn keep_any(&mut self, view: &dyn View, now: Timestamp, urge: Urge) -> Result<Option<Due>> {
         for at in 0..self.kinds.len() {
             let Kept { kind, keeper, .. } = &mut self.kinds[at];
             if let Some(blobs) = view.index(*kind)
-                && let Some(step) = keeper.step(&*blobs, now, is_idle)?
+                && let Some(step) = keeper.step(&*blobs, now, urge == Urge::All)?
             {
                 return self.due(at, step, 0).map(Some);
             }
@@ -201,11 +212,11 @@ impl Tender {
 
     fn due(&mut self, at: usize, step: Step, numbers: u64) -> Result<Due> {
         let Kept { kind, trace, .. } = &mut self.kinds[at];
-        if let Some(new) = step.trace() {
-            if trace.replace(new) == *trace {
-                *trace = None;
-                return Err(lost());
-            }
+        if let Some(new) = step.trace()
+            && trace.replace(new) == *trace
+        {
+            *trace = None;
+            return Err(lost());
         }
         Ok(Due { kind: *kind, step, numbers })
     }

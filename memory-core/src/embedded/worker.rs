@@ -14,11 +14,13 @@ use tokio::sync::{
 
 use super::{
     Writer,
-    background::{Ask, Background},
+    background::Background,
     group::{Job, Waiting},
     indexer::Indexer,
+    pace::Pace,
     recent::Recent,
-    tender::Due,
+    tender::{Due, Urge},
+    tending::{Outlook, Tending},
 };
 use crate::{Clock, Error, Receipt, Result, decide::decide};
 
@@ -31,8 +33,8 @@ const GROUP_BYTES: usize = 16 << 20;
 /// callers need to come back with the next batch.
 const LINGER: Duration = Duration::from_micros(100);
 
-/// A group waits for those of the last one for this part of the time that it took.
-const PATIENCE: u32 = 4;
+/// How long what is new waits for more if there is always something else to do.
+const STALE: Duration = Duration::from_millis(250);
 
 /// How long there must be nothing to do before the indexes are tended: whoever comes meanwhile waits
 /// for no more than a step of that.
@@ -83,39 +85,6 @@ pub(super) struct Worker<W> {
     pace: Pace,
 }
 
-/// The last group that was committed.
-#[derive(Default)]
-struct Pace {
-    count: usize,
-    took: Duration,
-}
-
-impl Pace {
-    /// Whether more than the `count` batches that have come since `started` are worth waiting for: those
-    /// who waited for the last group are likely to come again, and a commit takes much longer than they.
-    fn waits(&self, count: usize, started: Instant) -> bool {
-        count < self.count && started.elapsed() < self.took / PATIENCE
-    }
-}
-
-/// What is known of the work on the indexes.
-#[derive(Default)]
-struct Tending {
-    /// Whether they need none until the next commit.
-    is_tidy: bool,
-    /// Whether there has been nothing else to do for some time.
-    is_idle: bool,
-    /// Whether there was something to do when it was last looked for.
-    has_more: bool,
-    /// Whether there were commits since it was last looked for aside.
-    has_committed: bool,
-    /// Whether not all that was worked out aside was written, which must be told there.
-    is_lost: bool,
-    /// Whether it is to be done here once: so nobody who changes what is new again and again keeps it
-    /// from ever being indexed.
-    is_here: bool,
-}
-
 impl<W: Writer> Worker<W> {
     pub(super) fn new(
         background: Option<Background>,
@@ -145,7 +114,7 @@ impl<W: Writer> Worker<W> {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) if started.elapsed() < LINGER => thread::yield_now(),
-                Err(TryRecvError::Empty) if self.tending.is_tidy || is_asked => {
+                Err(TryRecvError::Empty) if is_asked || self.tending.outlook == Outlook::Tidy => {
                     return queue.blocking_recv();
                 }
                 Err(TryRecvError::Empty) => match wait(queue, IDLE) {
@@ -159,44 +128,60 @@ impl<W: Writer> Worker<W> {
         }
     }
 
-    /// Has the indexes tended, if there is anything to do: aside, or else here.
-    fn look(&mut self) {
-        let is_idle = self.tending.is_idle;
-        let Some(background) = &mut self.background else {
-            self.tending.is_tidy = !self.tend(is_idle);
-            return;
-        };
-        if !background.is_asked() {
-            let has_committed = mem::take(&mut self.tending.has_committed);
-            let is_lost = mem::take(&mut self.tending.is_lost);
-            background.ask(Ask { now: self.clock.now(), is_idle, has_committed, is_lost });
+    fn urge(&self) -> Urge {
+        if self.tending.is_idle {
+            Urge::All
+        } else if self.indexer.is_waiting() && self.tending.looked.elapsed() >= STALE {
+            Urge::New
+        } else {
+            Urge::Due
         }
     }
 
-    /// Does a bit of what keeps the indexes in shape, here; returns whether there was anything to do. A
-    /// failure leaves them as they are, in no less order than before; the next commit will tell what is
-    /// wrong.
-    fn tend(&mut self, is_idle: bool) -> bool {
+    /// Has the indexes tended, if there is anything to do: aside, or else here.
+    fn look(&mut self) {
+        let urge = self.urge();
+        self.tending.looked = Instant::now();
+        let Some(background) = &mut self.background else {
+            self.tend(urge);
+            return;
+        };
+        if !background.is_asked() {
+            background.ask(self.clock.now(), urge);
+        }
+    }
+
+    /// Does a bit of what keeps the indexes in shape, here. A failure leaves them as they are, in no less
+    /// order than before; the next commit will tell what is wrong.
+    fn tend(&mut self, urge: Urge) {
         let now = self.clock.now();
-        self.indexer.tend(&mut self.writer, now, is_idle).unwrap_or_else(|_| {
+        let done = self.indexer.tend(&mut self.writer, now, urge).unwrap_or_else(|_| {
             self.indexer.give_up();
             false
-        })
+        });
+        self.tending.outlook = match (done, urge) {
+            (true, _) => Outlook::More,
+            (false, Urge::All) => Outlook::Tidy,
+            (false, _) => Outlook::Unknown,
+        };
     }
 
     /// After a commit that took so long. Where all is done here, what is new is indexed, and merging
     /// gets as long as that commit took, so that it keeps up with whoever writes without a pause.
     fn keep_up(&mut self, took: Duration) {
-        self.tending.has_more |= self.indexer.is_behind();
+        if self.indexer.is_behind() || self.urge() == Urge::New {
+            self.tending.outlook = Outlook::More;
+        }
+        let has_more = |worker: &Self| worker.tending.outlook == Outlook::More;
         if self.background.is_some() && !mem::take(&mut self.tending.is_here) {
-            if self.tending.has_more {
+            if has_more(self) {
                 self.look();
             }
             return;
         }
         let started = Instant::now();
-        while self.tending.has_more && (self.indexer.is_behind() || started.elapsed() < took) {
-            self.tending.has_more = self.tend(false);
+        while has_more(self) && (self.indexer.is_behind() || started.elapsed() < took) {
+            self.tend(self.urge());
         }
     }
 
@@ -207,8 +192,10 @@ impl<W: Writer> Worker<W> {
                 Job::Task(task) => task(&mut self.writer, &mut self.indexer),
                 Job::Wake => {
                     self.group(Vec::new());
-                    if !self.tending.is_tidy && (self.tending.is_idle || self.tending.has_more) {
-                        self.look();
+                    match self.tending.outlook {
+                        Outlook::More => self.look(),
+                        Outlook::Unknown if self.tending.is_idle => self.look(),
+                        Outlook::Unknown | Outlook::Tidy => {}
                     }
                 }
                 Job::Commit(first) => {
@@ -257,12 +244,19 @@ impl<W: Writer> Worker<W> {
         let is_far_behind = self.indexer.is_far_behind();
         let Some(background) = &mut self.background else { return Vec::new() };
         let Some(answer) = background.answer(is_far_behind) else { return Vec::new() };
-        self.tending.is_lost |= answer.is_err();
-        let steps = answer.unwrap_or_default();
-        self.tending.has_more = !steps.is_empty();
+        let steps = answer.unwrap_or_else(|_| {
+            background.note_loss();
+            Vec::new()
+        });
+        self.tending.outlook = if !steps.is_empty() {
+            Outlook::More
+        } else if self.tending.is_idle && !background.has_committed() {
+            Outlook::Tidy
+        } else {
+            Outlook::Unknown
+        };
         if steps.is_empty() {
             self.indexer.give_up();
-            self.tending.is_tidy = self.tending.is_idle && !self.tending.has_committed;
         }
         steps
     }
@@ -274,14 +268,15 @@ impl<W: Writer> Worker<W> {
         if steps.is_empty() {
             return self.batches(group);
         }
-        match self.transaction(&group, steps) {
-            Ok(answers) => self.answer_all(group, answers),
-            Err(_) => {
-                self.tending = Tending { is_lost: true, is_tidy: true, ..Tending::default() };
-                self.indexer.give_up();
-                self.batches(group);
-            }
+        if let Ok(answers) = self.transaction(&group, steps) {
+            return self.answer_all(group, answers);
         }
+        self.tending.outlook = Outlook::Tidy;
+        self.indexer.give_up();
+        if let Some(background) = &mut self.background {
+            background.note_loss();
+        }
+        self.batches(group);
     }
 
     /// If the engine fails, nobody in the group is acknowledged; each is then tried alone, so that
@@ -332,11 +327,17 @@ impl<W: Writer> Worker<W> {
             let now = self.clock.now();
             let are_taken = self.indexer.write_steps(&mut self.writer, steps, now)?;
             self.writer.commit()?;
-            self.tending.is_lost |= !are_taken;
             self.tending.is_here |= !are_taken;
-            if !group.is_empty() {
-                self.tending.is_tidy = false;
-                self.tending.has_committed = true;
+            if !group.is_empty() && self.tending.outlook == Outlook::Tidy {
+                self.tending.outlook = Outlook::Unknown;
+            }
+            if let Some(background) = &mut self.background {
+                if !group.is_empty() {
+                    background.note_commit();
+                }
+                if !are_taken {
+                    background.note_loss();
+                }
             }
             Ok(answers)
         });

@@ -150,14 +150,13 @@ impl Keeper {
         }
         let is_over = merge.step(blobs)?;
         let roots = merge.roots.clone();
-        let (pages, end) = if is_over {
-            let (pages, root) = merge.end();
-            (pages, Some(root))
+        let (pages, root) = if is_over {
+            merge.end()
         } else {
             let pages = merge.take_pages();
             self.merge = Some(merge);
             (pages, None)
         };
-        Ok(Step(Work::Merge { name, roots, is_first, pages, end }))
+        Ok(Step(Work::Merge { name, roots, is_first, pages, is_over, root }))
     }
 }

@@ -36,8 +36,9 @@ pub(super) enum Work {
         roots: Vec<Arc<Root>>,
         is_first: bool,
         pages: Vec<Blob>,
-        /// With the last pages: the root, unless nothing stays.
-        end: Option<Option<Root>>,
+        /// Whether these are the last pages, and then the root, unless nothing stays.
+        is_over: bool,
+        root: Option<Root>,
     },
     /// A merge is given up.
     Abandon(Name),
@@ -69,7 +70,7 @@ impl Step {
     /// Whether the next step can be worked out before this one is written: it is part of a merge that is
     /// not over.
     pub fn goes_on(&self) -> bool {
-        matches!(self.0, Work::Merge { end: None, .. })
+        matches!(self.0, Work::Merge { is_over: false, .. })
     }
 
     /// What no other step has in common with this one, if it was written: else what is written is lost.
@@ -100,7 +101,7 @@ impl Step {
                 coverage.put(blobs, language)?;
                 draft.map_or(Ok(()), |draft| add(blobs, kind, draft))?;
             }
-            Work::Merge { name, roots, is_first, pages, end } => {
+            Work::Merge { name, roots, is_first, pages, is_over, root } => {
                 let is_ours = is_first || is_written(&*blobs, &name)?;
                 if !is_ours || !are_listed(&roots, &Root::all(&*blobs)?) {
                     // Another process was quicker.
@@ -108,12 +109,11 @@ impl Step {
                     return Ok(false);
                 }
                 put_all(blobs, &pages)?;
-                match end {
-                    None => Loose::Written(now.as_micros()).put(blobs, &name)?,
-                    Some(root) => {
-                        Loose::forget(blobs, &name)?;
-                        replace(blobs, &roots, root)?;
-                    }
+                if is_over {
+                    Loose::forget(blobs, &name)?;
+                    replace(blobs, &roots, root)?;
+                } else {
+                    Loose::Written(now.as_micros()).put(blobs, &name)?;
                 }
             }
             Work::Abandon(name) => Loose::Garbage.put(blobs, &name)?,
