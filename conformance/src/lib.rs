@@ -40,7 +40,7 @@ pub mod __private {
         child::child,
         factory::Site,
         macro_line::{MacroLine, lacks},
-        report::run_suite,
+        report::{expect_suite, run_suite},
         run::run_on_site,
     };
 }

@@ -101,6 +101,24 @@ pub fn run_all(factory: Arc<dyn Factory>) -> Report {
 /// Runs every clause with the child of `site`, and gives the lacks of `line` as the reasons of gaps.
 #[doc(hidden)]
 pub fn run_suite(factory: &Arc<dyn Factory>, site: &Site, line: &MacroLine) -> Report {
+    report_by(factory, site, line, |clause| {
+        run_on_site(factory.clone(), site, clause)
+            .map_or_else(Outcome::Failed, |()| Outcome::Passed)
+    })
+}
+
+/// What [`run_suite`] says if no clause fails: only what cannot be run is looked for.
+#[doc(hidden)]
+pub fn expect_suite(factory: &Arc<dyn Factory>, site: &Site, line: &MacroLine) -> Report {
+    report_by(factory, site, line, |_| Outcome::Passed)
+}
+
+fn report_by(
+    factory: &Arc<dyn Factory>,
+    site: &Site,
+    line: &MacroLine,
+    run: impl Fn(&Clause) -> Outcome + Sync,
+) -> Report {
     let handle = match Handle::of_fresh_store(factory) {
         Ok(handle) => handle,
         Err(text) => {
@@ -112,8 +130,7 @@ pub fn run_suite(factory: &Arc<dyn Factory>, site: &Site, line: &MacroLine) -> R
     let backend = handle.backend.info().name.to_owned();
     let outcome = |clause: &Clause| match gap(&**factory, site, &handle, line, clause) {
         Some(reason) => Outcome::Gap(reason),
-        None => run_on_site(factory.clone(), site, clause)
-            .map_or_else(Outcome::Failed, |()| Outcome::Passed),
+        None => run(clause),
     };
     let next = AtomicUsize::new(0);
     let work = || {

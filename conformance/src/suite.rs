@@ -72,6 +72,12 @@ macro_rules! __memkeep_tests {
                 $crate::__private::run_suite(&factory(), &site(), &LINE)
             }
 
+            /// What [`report`] says if no clause fails, at once: for whoever runs the tests as well.
+            #[allow(dead_code)]
+            pub(crate) fn expected() -> $crate::Report {
+                $crate::__private::expect_suite(&factory(), &site(), &LINE)
+            }
+
             /// In the process that the crash clauses of [`report`] kill, becomes that process;
             /// in any other, does nothing.
             #[allow(dead_code)]

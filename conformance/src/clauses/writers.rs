@@ -185,7 +185,7 @@ pub(crate) async fn keys_once_on_two_handles(case: &mut Case) -> Verdict {
 /// index for the time being.
 async fn found(case: &Case, handles: Vec<Handle>) -> Verdict {
     const WRITERS: usize = 16;
-    const ROUNDS: usize = 40;
+    const ROUNDS: usize = 24;
     const EACH: usize = 8;
     at_once(&handles, WRITERS, async |n, store: Handle| {
         for round in 0..ROUNDS {
