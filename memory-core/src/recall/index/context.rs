@@ -160,14 +160,13 @@ fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<Vec<
         let segment = group[0].spot.0;
         let mut cursors = Vec::new();
         for (at, term) in searched.found(segment) {
-            let cursor = Cursor::new(searched.adds(segment), term.clone(), group[0].spot.1)?;
+            let cursor = Cursor::new(searched.adds(segment), term.clone());
             cursors.push((u32::try_from(*at).unwrap_or(u32::MAX), cursor));
         }
         for member in group {
             let start = counts.len();
             for (term, cursor) in &mut cursors {
-                cursor.seek(member.spot.1)?;
-                if let Some(Posting { count, label, .. }) = cursor.posting(member.spot.1) {
+                if let Some(Posting { count, label, .. }) = cursor.get(member.spot.1)? {
                     counts.push(TermCount { term: *term, count, label });
                 }
             }

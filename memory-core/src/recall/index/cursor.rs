@@ -2,12 +2,9 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     part::{Part, Row},
-    postings::{Bound, Chunk, Chunks, Posting, Term},
+    postings::{Block, Bound, Chunk, Chunks, Posting, Term},
 };
 use crate::Result;
-
-/// Where a cursor is that has no posting left.
-pub(super) const END: u32 = u32::MAX;
 
 /// A walk through the postings of a term in a part, forwards only.
 pub(super) struct Cursor<'p, 's, 'b> {
@@ -15,108 +12,49 @@ pub(super) struct Cursor<'p, 's, 'b> {
     term: Arc<Term>,
     /// The chunk that is open, by its place among the term's.
     chunk: Option<(usize, Arc<Chunk>)>,
-    /// Where in it the walk is, and the ordinal there.
+    /// Where in it the walk is.
     block: usize,
     at: usize,
-    ordinal: u32,
 }
 
 impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
-    /// A cursor at the first posting from `start` on.
-    pub(super) fn new(part: &'p Part<'s, 'b>, term: Arc<Term>, start: u32) -> Result<Self> {
-        let mut cursor = Self { part, term, chunk: None, block: 0, at: 0, ordinal: 0 };
-        cursor.enter(start)?;
-        Ok(cursor)
+    /// A cursor before the first posting.
+    pub(super) fn new(part: &'p Part<'s, 'b>, term: Arc<Term>) -> Self {
+        Self { part, term, chunk: None, block: 0, at: 0 }
     }
 
-    /// The ordinal it stands at; [`END`] if there is none.
+    /// The posting of `ordinal`, if there is one; no later one was asked for before.
     #[inline]
-    pub(super) fn ordinal(&self) -> u32 {
-        self.ordinal
+    pub(super) fn get(&mut self, ordinal: u32) -> Result<Option<Posting>> {
+        let Some((chunk, block, at)) = self.seek(ordinal)? else { return Ok(None) };
+        let posting = chunk.posting(block, at);
+        Ok((posting.ordinal == ordinal).then_some(posting))
     }
 
-    /// The posting it stands at, if it is of `ordinal`.
+    /// Moves to the first posting at `target` or after it; none if there is none.
     #[inline]
-    pub(super) fn posting(&self, ordinal: u32) -> Option<Posting> {
-        let (_, chunk) = self.chunk.as_ref().filter(|_| self.ordinal == ordinal)?;
-        Some(chunk.posting(&chunk.blocks[self.block], self.at))
-    }
-
-    /// Moves to the next posting.
-    #[inline]
-    pub(super) fn advance(&mut self) -> Result<()> {
-        if self.ordinal == END {
-            return Ok(());
-        }
-        if let Some((_, chunk)) = &self.chunk {
-            let block = &chunk.blocks[self.block];
-            self.at += 1;
-            if self.at < block.len() {
-                let ordinal = chunk.ordinal(block, self.at);
-                if ordinal <= self.ordinal {
-                    return Err(self.part.segment.damaged());
-                }
-                self.ordinal = ordinal;
-                return Ok(());
-            }
-        }
-        self.enter(self.ordinal + 1)
-    }
-
-    /// Moves to the first posting at `target` or after it.
-    #[inline]
-    pub(super) fn seek(&mut self, target: u32) -> Result<()> {
-        if self.ordinal >= target {
-            return Ok(());
-        }
-        if let Some((_, chunk)) = &self.chunk
-            && chunk.blocks[self.block].bound.last >= target
-        {
-            return self.find(target);
-        }
-        self.enter(target)
-    }
-
-    /// Moves on in the open block, which ends at `target` or after it.
-    fn find(&mut self, target: u32) -> Result<()> {
-        let Some((_, chunk)) = &self.chunk else { return Ok(()) };
-        let block = &chunk.blocks[self.block];
-        // It mostly is near.
-        let (mut from, mut to, mut step) = (self.at, block.len() - 1, 1);
-        while from + step < to && chunk.ordinal(block, from + step) < target {
-            from += step + 1;
-            step *= 2;
-        }
-        to = to.min(from + step);
-        while from < to {
-            let middle = from + (to - from) / 2;
-            if chunk.ordinal(block, middle) < target {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        self.at = from;
-        self.ordinal = chunk.ordinal(block, from);
-        if self.ordinal < target { Err(self.part.segment.damaged()) } else { Ok(()) }
-    }
-
-    /// Enters the first block that ends at `target` or after it.
-    fn enter(&mut self, target: u32) -> Result<()> {
+    fn seek(&mut self, target: u32) -> Result<Option<(&Chunk, &Block, usize)>> {
         if !self.open(target)? {
-            self.ordinal = END;
-            return Ok(());
+            return Ok(None);
         }
-        let Some((_, chunk)) = &self.chunk else { return Ok(()) };
-        let block = chunk.blocks.partition_point(|block| block.bound.last < target);
-        if block == chunk.blocks.len() {
+        let Some((_, chunk)) = &self.chunk else { return Ok(None) };
+        let rest = &chunk.blocks[self.block..];
+        if rest.first().is_some_and(|block| block.bound.last < target) {
+            // It mostly is one of the next.
+            let near = rest.iter().take(4).position(|block| block.bound.last >= target);
+            let far = || rest.partition_point(|block| block.bound.last < target);
+            self.block += near.unwrap_or_else(far);
+            self.at = 0;
+        }
+        let Some(block) = chunk.blocks.get(self.block) else {
             return Err(self.part.segment.damaged());
-        }
-        (self.block, self.at) = (block, 0);
-        self.find(target)
+        };
+        self.at = chunk.find(block, self.at, target);
+        Ok(Some((chunk, block, self.at)))
     }
 
     /// Opens the first chunk that ends at `target` or after it; false if there is none.
+    #[inline]
     fn open(&mut self, target: u32) -> Result<bool> {
         let bounds = &self.term.bounds;
         let from = match &self.chunk {
@@ -131,35 +69,6 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
         self.chunk = Some((at, chunk(self.part, &self.term, at)?));
         (self.block, self.at) = (0, 0);
         Ok(true)
-    }
-
-    /// The bound of the block it stands in; none at the end.
-    pub(super) fn block(&self) -> Option<&Bound> {
-        let (_, chunk) = self.chunk.as_ref().filter(|_| self.ordinal != END)?;
-        Some(&chunk.blocks[self.block].bound)
-    }
-
-    /// The bound of the block that has `target`, if the chunk is open; else that of the chunk, which is
-    /// not read. None after the last.
-    pub(super) fn bound(&self, target: u32) -> Option<&Bound> {
-        let bounds = &self.term.bounds;
-        if let Some((open, chunk)) = &self.chunk {
-            if bounds[*open].last >= target {
-                // It mostly is the same or one of the next.
-                let rest = &chunk.blocks[self.block..];
-                let near = rest.iter().take(4).position(|block| block.bound.last >= target);
-                let far = || rest.partition_point(|block| block.bound.last < target);
-                return rest.get(near.unwrap_or_else(far)).map(|block| &block.bound);
-            }
-            let rest = &bounds[open + 1..];
-            return rest.get(rest.partition_point(|bound| bound.last < target));
-        }
-        bounds.get(bounds.partition_point(|bound| bound.last < target))
-    }
-
-    /// How many postings the term has.
-    pub(super) fn postings(&self) -> u32 {
-        self.term.postings
     }
 }
 
@@ -185,9 +94,9 @@ fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64,
     };
     let is_before = |bound: &&Bound| bound.last < end;
     term.bounds.iter().take_while(is_before).for_each(|bound| add(bound.postings, bound.labels));
-    let cursor = Cursor::new(part, term.clone(), end)?;
-    if let Some((_, chunk)) = &cursor.chunk
-        && cursor.ordinal != END
+    let mut cursor = Cursor::new(part, term.clone());
+    if cursor.seek(end)?.is_some()
+        && let Some((_, chunk)) = &cursor.chunk
     {
         let bounds = chunk.blocks[..cursor.block].iter().map(|block| &block.bound);
         bounds.for_each(|bound| add(bound.postings, bound.labels));
@@ -217,7 +126,7 @@ pub(super) fn all(part: &Part<'_, '_>, row: &Row, to: &mut Vec<Posting>) -> Resu
 }
 
 /// The chunk at a place among a term's.
-fn chunk(part: &Part<'_, '_>, term: &Term, at: usize) -> Result<Arc<Chunk>> {
+pub(super) fn chunk(part: &Part<'_, '_>, term: &Term, at: usize) -> Result<Arc<Chunk>> {
     match &term.chunks {
         Chunks::Here(chunk) => Ok(chunk.clone()),
         Chunks::From(first) => part.chunk(*first, at),

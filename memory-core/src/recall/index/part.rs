@@ -141,6 +141,13 @@ impl<'s, 'b> Part<'s, 'b> {
         if row < block.rows() { Ok((block, row)) } else { Err(self.segment.damaged()) }
     }
 
+    /// The length of a document.
+    #[inline]
+    pub(super) fn length(&self, ordinal: u32) -> Result<u64> {
+        let (values, row) = self.values(ordinal)?;
+        Ok(values.length(row))
+    }
+
     fn read_values<'p>(
         &self,
         number: u32,

@@ -328,16 +328,36 @@ impl Chunk {
         (bytes, whole.unwrap_or_else(|| Bound::of(&[], measure)))
     }
 
-    /// The ordinal of a posting of a block.
-    #[inline]
-    pub(super) fn ordinal(&self, block: &Block, at: usize) -> u32 {
-        block.ordinal(&self.page, at)
-    }
-
     /// A posting of a block.
     #[inline]
     pub(super) fn posting(&self, block: &Block, at: usize) -> Posting {
         block.posting(&self.page, at)
+    }
+
+    /// All postings of a block, in order.
+    pub(super) fn postings_of(&self, block: &Block) -> impl Iterator<Item = Posting> {
+        block.postings(&self.page)
+    }
+
+    /// Where in a block the first posting is that is at `target` or after it, if the block ends no
+    /// earlier. It is not before `from`, and mostly near.
+    #[inline]
+    pub(super) fn find(&self, block: &Block, mut from: usize, target: u32) -> usize {
+        let (mut to, mut step) = (block.len() - 1, 1);
+        while from + step < to && block.ordinal(&self.page, from + step) < target {
+            from += step + 1;
+            step *= 2;
+        }
+        to = to.min(from + step);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if block.ordinal(&self.page, middle) < target {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
     }
 
     /// All postings, put into `to`.

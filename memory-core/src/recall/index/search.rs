@@ -6,10 +6,11 @@ use super::{
     context, cursor,
     document::{term_key, token_key},
     formula::Formula,
+    max_score::collect,
     part::{Part, Stretch},
     postings::Term,
     segment::{Segment, Sign},
-    top::{Judge, Spot, Top, collect},
+    top::{Judge, Spot, Top},
     values::ValuesBlock,
 };
 use crate::{

@@ -1,0 +1,198 @@
+//! The best documents of a segment's added part, without looking at all that match.
+//!
+//! `MaxScore` over blocks: Turtle and Flood, *Query Evaluation: Strategies and Optimizations* (1995);
+//! Ding and Suel, *Faster Top-k Document Retrieval Using Block-Max Indexes* (2011). The terms are taken
+//! one by one, that which can add most first: rare ones have found good documents before the long lists
+//! of frequent ones come, of which little is left to look at then. A document is scored whole where it is
+//! first met.
+
+use std::sync::Arc;
+
+use super::{
+    cursor::{self, Cursor},
+    formula::Formula,
+    part::{Part, Stretch},
+    postings::{Block, Bound, Chunk, Term},
+    set::Set,
+    top::{Judge, Top},
+};
+use crate::{Result, recall::ranked::Entry};
+
+/// Puts the best of the documents in a stretch of a part into `top`.
+pub(super) fn collect(
+    (segment, part): (usize, &Part<'_, '_>),
+    stretch: &Stretch,
+    terms: &[(usize, Arc<Term>)],
+    formula: &Formula,
+    judge: &mut dyn Judge,
+    top: &mut Top,
+) -> Result<()> {
+    let mut lists: Vec<List<'_>> = terms
+        .iter()
+        .map(|(position, term)| {
+            let limit = formula.bound(*position, &term.bound);
+            List { position: *position, term, limit, rest: 0.0 }
+        })
+        .collect();
+    lists.sort_by(|a, b| {
+        b.limit.total_cmp(&a.limit).then_with(|| a.term.postings.cmp(&b.term.postings))
+    });
+    let mut rest = 0.0;
+    for list in lists.iter_mut().rev() {
+        list.rest = rest;
+        rest += list.limit;
+    }
+    let seen = Set::new(stretch);
+    let (candidates, weights) = (Vec::new(), Vec::new());
+    let width = terms.iter().map(|(position, _)| position + 1).max().unwrap_or(0);
+    let mut search =
+        Search { segment, part, stretch, formula, judge, top, seen, candidates, weights, width };
+    (0..lists.len()).try_for_each(|at| search.list(&lists[at..]))
+}
+
+/// The postings of a query term.
+struct List<'t> {
+    /// Of the term among the query's.
+    position: usize,
+    term: &'t Arc<Term>,
+    /// The most that it can add to a score.
+    limit: f64,
+    /// The most that those after it can add together.
+    rest: f64,
+}
+
+/// A document that may be among the best.
+#[derive(Clone, Copy)]
+struct Candidate {
+    ordinal: u32,
+    length: u64,
+    /// Of the terms that were looked at.
+    score: f64,
+    /// Where its weights are.
+    row: usize,
+}
+
+/// A search of a stretch.
+struct Search<'a, 's, 'b> {
+    segment: usize,
+    part: &'a Part<'s, 'b>,
+    stretch: &'a Stretch,
+    formula: &'a Formula,
+    judge: &'a mut dyn Judge,
+    top: &'a mut Top,
+    /// The documents that were met.
+    seen: Set,
+    /// Those of a block, and rows of their weights, by the position of the term among so many.
+    candidates: Vec<Candidate>,
+    weights: Vec<f64>,
+    width: usize,
+}
+
+impl Search<'_, '_, '_> {
+    /// Whether a document of the first list, and of none before, could be among the best, if it is within
+    /// `bound`.
+    fn admits(&self, list: &List<'_>, bound: &Bound) -> bool {
+        let most = self.formula.bound(list.position, bound) + list.rest;
+        self.top.admits(self.formula.up(most) + self.bonus(bound), bound.newest)
+    }
+
+    /// The most that a document within `bound` has for being open.
+    fn bonus(&self, bound: &Bound) -> f64 {
+        if bound.open { self.formula.bonus() } else { 0.0 }
+    }
+
+    /// Takes in the documents of the first of `lists`, of which those before had none.
+    fn list(&mut self, lists: &[List<'_>]) -> Result<()> {
+        let (list, part, stretch) = (&lists[0], self.part, &self.stretch.ordinals);
+        if !self.admits(list, &list.term.bound) {
+            return Ok(());
+        }
+        let mut others: Vec<_> =
+            lists[1..].iter().map(|other| Cursor::new(part, other.term.clone())).collect();
+        let bounds = &list.term.bounds;
+        let is_before = |bound: &Bound| bound.last < stretch.start;
+        for at in bounds.partition_point(is_before)..bounds.len() {
+            if self.admits(list, &bounds[at]) {
+                let chunk = cursor::chunk(part, list.term, at)?;
+                for block in &chunk.blocks {
+                    if !is_before(&block.bound) && self.admits(list, &block.bound) {
+                        self.block(lists, (&chunk, block), &mut others)?;
+                    }
+                }
+            }
+            if bounds[at].last >= stretch.end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in the documents of a block.
+    fn block(
+        &mut self,
+        lists: &[List<'_>],
+        (chunk, block): (&Chunk, &Block),
+        others: &mut [Cursor<'_, '_, '_>],
+    ) -> Result<()> {
+        let (list, formula, bound) = (&lists[0], self.formula, &block.bound);
+        let (bonus, least) = (self.bonus(bound), self.top.least(bound.newest));
+        let reaches = |score: f64| formula.up(score) + bonus >= least;
+        let weight = |count, length| formula.weight(list.position, count, length);
+
+        let once = weight(1, bound.min_length);
+        self.candidates.clear();
+        for posting in chunk.postings_of(block) {
+            if !self.seen.insert(posting.ordinal) {
+                continue;
+            }
+            let most =
+                if posting.count == 1 { once } else { weight(posting.count, bound.min_length) };
+            if reaches(most + list.rest) {
+                let length = self.part.length(posting.ordinal)?;
+                let score = weight(posting.count, length);
+                if reaches(score + list.rest) {
+                    let (ordinal, row) = (posting.ordinal, self.candidates.len());
+                    self.candidates.push(Candidate { ordinal, length, score, row });
+                }
+            }
+        }
+
+        self.weights.clear();
+        self.weights.resize(self.candidates.len() * self.width, 0.0);
+        for Candidate { score, row, .. } in &self.candidates {
+            self.weights[row * self.width + list.position] = *score;
+        }
+        for (other, cursor) in lists[1..].iter().zip(others) {
+            let mut kept = 0;
+            for at in 0..self.candidates.len() {
+                let mut candidate = self.candidates[at];
+                if let Some(posting) = cursor.get(candidate.ordinal)? {
+                    let weight = formula.weight(other.position, posting.count, candidate.length);
+                    candidate.score += weight;
+                    self.weights[candidate.row * self.width + other.position] = weight;
+                }
+                if reaches(candidate.score + other.rest) {
+                    self.candidates[kept] = candidate;
+                    kept += 1;
+                }
+            }
+            self.candidates.truncate(kept);
+        }
+        for Candidate { ordinal, row, .. } in &self.candidates {
+            let weights = &self.weights[row * self.width..][..self.width];
+            let (values, row) = self.part.values(*ordinal)?;
+            if !self.judge.passes(values, row) {
+                continue;
+            }
+            let bonus = if values.open(row) { formula.bonus() } else { 0.0 };
+            // The same sum as everywhere: in the order of the terms.
+            let score = weights.iter().sum::<f64>() + bonus;
+            let (created_at, position) = (values.created_at(row), values.number(row));
+            let key = (self.segment, *ordinal);
+            if self.top.admits(score, created_at) && self.judge.is_eligible(key, position)? {
+                self.top.push(Entry { key, score, created_at, position });
+            }
+        }
+        Ok(())
+    }
+}
