@@ -128,7 +128,8 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
     spots.dedup();
     let mut members = Vec::with_capacity(spots.len());
     for spot in spots {
-        let (values, row) = searched.adds(spot.0).values(spot.1)?;
+        let part = searched.adds(spot.0);
+        let (values, row) = part.values(spot.1)?;
         let number = values.number(row);
         if searched.is_there(spot.0, number)? {
             members.push(Member {
@@ -136,7 +137,7 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
                 spot,
                 number,
                 created_at: values.created_at(row),
-                length: values.length(row),
+                length: part.length(spot.1)?,
                 asks: values.asks(row),
                 counts: 0..0,
             });

@@ -148,7 +148,8 @@ impl Search<'_, '_, '_> {
             let most =
                 if posting.count == 1 { once } else { weight(posting.count, bound.min_length) };
             if reaches(most + list.rest) {
-                let length = self.part.length(posting.ordinal)?;
+                let length =
+                    if formula.has_lengths() { self.part.length(posting.ordinal)? } else { 0 };
                 let score = weight(posting.count, length);
                 if reaches(score + list.rest) {
                     let (ordinal, row) = (posting.ordinal, self.candidates.len());

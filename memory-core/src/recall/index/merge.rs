@@ -325,7 +325,8 @@ impl Documents {
                 }
                 let (block, row) = part.values(left.start)?;
                 if block.place(row) == place {
-                    events.push((at, sign, block.get(row)));
+                    let length = part.length(left.start)?;
+                    events.push((at, sign, block.get(row, length)));
                     left.start += 1;
                 }
             }

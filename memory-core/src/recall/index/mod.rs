@@ -33,6 +33,7 @@ mod document;
 mod find;
 mod formula;
 mod keeper;
+mod lengths;
 mod lists;
 mod max_score;
 mod memory;

@@ -6,6 +6,7 @@ use super::{
     blobs::BlobsMut,
     bytes::put_number,
     document::is_uncounted,
+    lengths::{self, Lengths},
     page::{Kind, PageId},
     part::Stretch,
     postings::{BLOCK_POSTINGS, Posting, Term},
@@ -124,6 +125,10 @@ impl PartWriter {
     ) -> Result<()> {
         self.end_workspace(pages, blobs)?;
         self.end_values(pages, blobs)?;
+        for (number, measures) in (0..).zip(self.measures.chunks(lengths::DOCUMENTS as usize)) {
+            let page = Lengths::encode(measures.iter().map(|(length, _, _)| *length));
+            pages.put(blobs, PageId::new(self.sign, Kind::Lengths, number), page)?;
+        }
         let mut directory = mem::take(&mut self.directory);
         directory.sort_unstable();
         let mut table = TableWriter::new(self.sign, Kind::Directory);

@@ -26,7 +26,7 @@ pub(super) struct Values {
     pub(super) role: String,
 }
 
-/// Up to [`BLOCK`] documents' values, read one by one.
+/// Up to [`BLOCK`] documents' values but for their lengths, read one by one.
 pub(super) struct ValuesBlock {
     bytes: Vec<u8>,
     rows: usize,
@@ -35,7 +35,6 @@ pub(super) struct ValuesBlock {
     group: Column,
     position: Column,
     created_at: Column,
-    length: Column,
     role: Column,
     flags: Column,
 }
@@ -58,8 +57,8 @@ impl Page for ValuesBlock {
         }
         let mut column = || Column::read(&bytes, &mut input, rows);
         let (number, group, position) = (column()?, column()?, column()?);
-        let (created_at, length, role, flags) = (column()?, column()?, column()?, column()?);
-        Some(Self { bytes, rows, roles, number, group, position, created_at, length, role, flags })
+        let (created_at, role, flags) = (column()?, column()?, column()?);
+        Some(Self { bytes, rows, roles, number, group, position, created_at, role, flags })
     }
 
     fn bytes(&self) -> usize {
@@ -82,7 +81,6 @@ impl ValuesBlock {
         put_column(&mut bytes, rows.iter().map(|row| row.place.0));
         put_column(&mut bytes, rows.iter().map(|row| row.place.1));
         put_column(&mut bytes, rows.iter().map(|row| unsigned(row.created_at)));
-        put_column(&mut bytes, rows.iter().map(|row| row.length));
         let role = |row: &Values| roles.partition_point(|role| *role < row.role.as_str()) as u64;
         put_column(&mut bytes, rows.iter().map(role));
         let flags = |row: &Values| OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
@@ -106,10 +104,6 @@ impl ValuesBlock {
         unsigned(self.created_at.get(&self.bytes, row).cast_signed()).cast_signed()
     }
 
-    pub(super) fn length(&self, row: usize) -> u64 {
-        self.length.get(&self.bytes, row)
-    }
-
     pub(super) fn open(&self, row: usize) -> bool {
         self.flags.get(&self.bytes, row) & OPEN != 0
     }
@@ -123,12 +117,13 @@ impl ValuesBlock {
         self.roles.get(role).map_or("", String::as_str)
     }
 
-    pub(super) fn get(&self, row: usize) -> Values {
+    /// All values of the document in row `row`, whose length this is.
+    pub(super) fn get(&self, row: usize, length: u64) -> Values {
         Values {
             number: self.number(row),
             place: self.place(row),
             created_at: self.created_at(row),
-            length: self.length(row),
+            length,
             open: self.open(row),
             asks: self.asks(row),
             role: self.role(row).to_owned(),
