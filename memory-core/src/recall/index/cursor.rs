@@ -1,8 +1,9 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
+    block::Place,
     part::{Part, Row},
-    postings::{Block, Bound, Chunk, Chunks, Posting, Term},
+    postings::{Bound, Chunk, Chunks, Posting, Term},
 };
 use crate::Result;
 
@@ -14,61 +15,55 @@ pub(super) struct Cursor<'p, 's, 'b> {
     chunk: Option<(usize, Arc<Chunk>)>,
     /// Where in it the walk is.
     block: usize,
-    at: usize,
+    place: Place,
 }
 
 impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
     /// A cursor before the first posting.
     pub(super) fn new(part: &'p Part<'s, 'b>, term: Arc<Term>) -> Self {
-        Self { part, term, chunk: None, block: 0, at: 0 }
+        Self { part, term, chunk: None, block: 0, place: Place::default() }
     }
 
     /// The posting of `ordinal`, if there is one; no later one was asked for before.
     #[inline]
     pub(super) fn get(&mut self, ordinal: u32) -> Result<Option<Posting>> {
-        let Some((chunk, block, at)) = self.seek(ordinal)? else { return Ok(None) };
-        let posting = chunk.posting(block, at);
-        Ok((posting.ordinal == ordinal).then_some(posting))
+        self.seek(ordinal)?;
+        let Some((_, chunk)) = &self.chunk else { return Ok(None) };
+        let block = chunk.blocks.get(self.block);
+        Ok(block.and_then(|block| chunk.get(block, &mut self.place, ordinal)))
     }
 
-    /// Moves to the first posting at `target` or after it; none if there is none.
+    /// Moves to the first block that ends at `target` or after it; beyond the last if there is none.
     #[inline]
-    fn seek(&mut self, target: u32) -> Result<Option<(&Chunk, &Block, usize)>> {
-        if !self.open(target)? {
-            return Ok(None);
-        }
-        let Some((_, chunk)) = &self.chunk else { return Ok(None) };
+    fn seek(&mut self, target: u32) -> Result<()> {
+        self.open(target)?;
+        let Some((_, chunk)) = &self.chunk else { return Ok(()) };
         let rest = &chunk.blocks[self.block..];
         if rest.first().is_some_and(|block| block.bound.last < target) {
             // It mostly is one of the next.
             let near = rest.iter().take(4).position(|block| block.bound.last >= target);
             let far = || rest.partition_point(|block| block.bound.last < target);
             self.block += near.unwrap_or_else(far);
-            self.at = 0;
+            self.place = Place::default();
         }
-        let Some(block) = chunk.blocks.get(self.block) else {
-            return Err(self.part.segment.damaged());
-        };
-        self.at = chunk.find(block, self.at, target);
-        Ok(Some((chunk, block, self.at)))
+        Ok(())
     }
 
-    /// Opens the first chunk that ends at `target` or after it; false if there is none.
+    /// Opens the first chunk that ends at `target` or after it, if there is one.
     #[inline]
-    fn open(&mut self, target: u32) -> Result<bool> {
+    fn open(&mut self, target: u32) -> Result<()> {
         let bounds = &self.term.bounds;
         let from = match &self.chunk {
-            Some((open, _)) if bounds[*open].last >= target => return Ok(true),
+            Some((open, _)) if bounds[*open].last >= target => return Ok(()),
             Some((open, _)) => open + 1,
             None => 0,
         };
         let at = from + bounds[from..].partition_point(|bound| bound.last < target);
-        if at == bounds.len() {
-            return Ok(false);
+        if at < bounds.len() {
+            self.chunk = Some((at, chunk(self.part, &self.term, at)?));
+            (self.block, self.place) = (0, Place::default());
         }
-        self.chunk = Some((at, chunk(self.part, &self.term, at)?));
-        (self.block, self.at) = (0, 0);
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -95,14 +90,13 @@ fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64,
     let is_before = |bound: &&Bound| bound.last < end;
     term.bounds.iter().take_while(is_before).for_each(|bound| add(bound.postings, bound.labels));
     let mut cursor = Cursor::new(part, term.clone());
-    if cursor.seek(end)?.is_some()
-        && let Some((_, chunk)) = &cursor.chunk
-    {
+    cursor.seek(end)?;
+    if let Some((_, chunk)) = &cursor.chunk {
         let bounds = chunk.blocks[..cursor.block].iter().map(|block| &block.bound);
         bounds.for_each(|bound| add(bound.postings, bound.labels));
-        let block = &chunk.blocks[cursor.block];
-        for at in 0..cursor.at {
-            add(1, u32::from(chunk.posting(block, at).label));
+        if let Some(block) = chunk.blocks.get(cursor.block) {
+            let (postings, labels) = chunk.count_before(block, end);
+            add(postings, labels);
         }
     }
     Ok(counts)

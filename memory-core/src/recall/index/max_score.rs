@@ -9,10 +9,11 @@
 use std::sync::Arc;
 
 use super::{
+    block::Block,
     cursor::{self, Cursor},
     formula::Formula,
     part::{Part, Stretch},
-    postings::{Block, Bound, Chunk, Term},
+    postings::{Bound, Chunk, Posting, Term},
     set::Set,
     top::{Judge, Top},
 };
@@ -42,11 +43,19 @@ pub(super) fn collect(
         list.rest = rest;
         rest += list.limit;
     }
-    let seen = Set::new(stretch);
-    let (candidates, weights) = (Vec::new(), Vec::new());
-    let width = terms.iter().map(|(position, _)| position + 1).max().unwrap_or(0);
-    let mut search =
-        Search { segment, part, stretch, formula, judge, top, seen, candidates, weights, width };
+    let mut search = Search {
+        segment,
+        part,
+        stretch,
+        formula,
+        judge,
+        top,
+        seen: Set::new(stretch),
+        postings: Vec::new(),
+        candidates: Vec::new(),
+        weights: Vec::new(),
+        width: terms.iter().map(|(position, _)| position + 1).max().unwrap_or(0),
+    };
     (0..lists.len()).try_for_each(|at| search.list(&lists[at..]))
 }
 
@@ -82,6 +91,8 @@ struct Search<'a, 's, 'b> {
     top: &'a mut Top,
     /// The documents that were met.
     seen: Set,
+    /// Of a block.
+    postings: Vec<Posting>,
     /// Those of a block, and rows of their weights, by the position of the term among so many.
     candidates: Vec<Candidate>,
     weights: Vec<f64>,
@@ -141,7 +152,9 @@ impl Search<'_, '_, '_> {
 
         let once = weight(1, bound.min_length);
         self.candidates.clear();
-        for posting in chunk.postings_of(block) {
+        self.postings.clear();
+        chunk.postings_of(block, &mut self.postings);
+        for posting in &self.postings {
             if !self.seen.insert(posting.ordinal) {
                 continue;
             }

@@ -21,6 +21,7 @@
 //! every list, whose statistics are known by its ends; a turn's neighbours are beside it.
 
 mod blobs;
+mod block;
 mod bytes;
 mod cache;
 mod changes;

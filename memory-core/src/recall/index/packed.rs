@@ -44,9 +44,25 @@ impl Packed {
         (width <= u64::BITS && end <= page.len()).then_some((Self { start, width }, end))
     }
 
+    /// The words of a set of `count` bits from `start` on in `page`, and where it ends; none if the page is
+    /// too short. The last word may have other bits after those of the set.
+    pub(super) fn words(page: &[u8], start: usize, count: usize) -> Option<(Self, usize)> {
+        let (_, end) = Self::new(page, start, 1, count)?;
+        Some((Self { start, width: u64::BITS }, end))
+    }
+
+    /// Whether all its numbers are 0, and take no room.
+    #[inline]
+    pub(super) fn is_nothing(self) -> bool {
+        self.width == 0
+    }
+
     /// The number at `at`, which there is.
     #[inline]
     pub(super) fn get(self, page: &[u8], at: usize) -> u64 {
+        if self.is_nothing() {
+            return 0;
+        }
         let bit = at * self.width as usize;
         let (byte, shift) = (self.start + bit / 8, bit % 8);
         let rest = page.get(byte..).unwrap_or_default();

@@ -4,12 +4,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     blobs::BlobsMut,
+    block::BLOCK_POSTINGS,
     bytes::put_number,
     document::is_uncounted,
     lengths::{self, Lengths},
     page::{Kind, PageId},
     part::Stretch,
-    postings::{BLOCK_POSTINGS, Posting, Term},
+    postings::{Posting, Term},
     segment::{Pages, Sign, Totals},
     table::TableWriter,
     values::{BLOCK, Values, ValuesBlock},

@@ -2,20 +2,16 @@
 //!
 //! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of about
 //! [`PAGE_BYTES`], and up to [`CHUNK_BLOCKS`] blocks. Each block and each chunk has a [`Bound`], by which a search passes over it
-//! unread. Within a block all take the same number of bits, so that any of them is read without
-//! the others. A term of one block has it in the dictionary.
+//! unread. Any posting of a [`Block`] is read without the others. A term of one block has it in the dictionary.
 
 use std::sync::Arc;
 
 use super::{
+    block::{BLOCK_POSTINGS, Block, Place},
     bytes::{Input, put_bytes, put_number},
-    packed::{Packed, bits, put_packed},
     page::{PAGE_BYTES, Page},
     segment::Totals,
 };
-
-/// Few, so that a block's bound says much.
-pub(super) const BLOCK_POSTINGS: usize = 128;
 
 /// Few enough for a search to find its way among them at once.
 const CHUNK_BLOCKS: usize = 32;
@@ -111,74 +107,6 @@ impl Bound {
             newest: newest.checked_sub_unsigned(input.number()?)?,
             open: count_and_open & 1 != 0,
         })
-    }
-}
-
-/// Up to [`BLOCK_POSTINGS`] postings: distances of ordinals from the least there could be, then what
-/// is known of each beside.
-pub(super) struct Block {
-    pub(super) bound: Bound,
-    base: u32,
-    ordinals: Packed,
-    rest: Packed,
-}
-
-impl Block {
-    /// The bits of an ordinal's distance, and of a posting's rest.
-    fn widths(bound: &Bound, base: u32) -> (u32, u32) {
-        let labels = u32::from(bound.labels > 0);
-        let rest = bits(u64::from(bound.max_count.saturating_sub(1))) + labels;
-        (bits(u64::from(bound.last.saturating_sub(base))), rest)
-    }
-
-    fn put(to: &mut Vec<u8>, postings: &[Posting], bound: &Bound, base: u32) {
-        let (ordinals, rest) = Self::widths(bound, base);
-        put_packed(to, ordinals, postings.iter().map(|p| u64::from(p.ordinal - base)));
-        let labels = u32::from(bound.labels > 0);
-        let of = |p: &Posting| u64::from(p.count - 1) << labels | u64::from(p.label);
-        put_packed(to, rest, postings.iter().map(of));
-    }
-
-    /// The block at `start` in `page`, and where it ends.
-    fn read(page: &[u8], start: usize, bound: Bound, base: u32) -> Option<(Self, usize)> {
-        let (width, rest) = Self::widths(&bound, base);
-        let count = bound.postings as usize;
-        if count == 0 || count > BLOCK_POSTINGS || bound.max_count == 0 || width > 32 || rest > 33 {
-            return None;
-        }
-        let (ordinals, end) = Packed::new(page, start, width, count)?;
-        let (rest, end) = Packed::new(page, end, rest, count)?;
-        Some((Self { bound, base, ordinals, rest }, end))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.bound.postings as usize
-    }
-
-    /// The ordinal of a posting.
-    #[inline]
-    fn ordinal(&self, page: &[u8], at: usize) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 32 bits")]
-        let distance = self.ordinals.get(page, at) as u32;
-        self.base.wrapping_add(distance)
-    }
-
-    #[inline]
-    fn posting(&self, page: &[u8], at: usize) -> Posting {
-        let rest = self.rest.get(page, at);
-        let labels = u32::from(self.bound.labels > 0);
-        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 33 bits")]
-        let count = (rest >> labels) as u32;
-        Posting {
-            ordinal: self.ordinal(page, at),
-            count: count.saturating_add(1),
-            label: labels == 1 && rest & 1 == 1,
-        }
-    }
-
-    /// All its postings.
-    fn postings(&self, page: &[u8]) -> impl Iterator<Item = Posting> {
-        (0..self.len()).map(|at| self.posting(page, at))
     }
 }
 
@@ -288,7 +216,7 @@ impl Term {
             return Some(false);
         }
         let block = Self::block(&mut input, (postings, labels), totals)?;
-        to.extend(block.postings(input.0));
+        block.postings(input.0, to);
         Some(true)
     }
 }
@@ -328,41 +256,25 @@ impl Chunk {
         (bytes, whole.unwrap_or_else(|| Bound::of(&[], measure)))
     }
 
-    /// A posting of a block.
+    /// The posting of `ordinal` in a block that does not end before, as [`Block::get`] finds it.
     #[inline]
-    pub(super) fn posting(&self, block: &Block, at: usize) -> Posting {
-        block.posting(&self.page, at)
+    pub(super) fn get(&self, block: &Block, place: &mut Place, ordinal: u32) -> Option<Posting> {
+        block.get(&self.page, place, ordinal)
     }
 
-    /// All postings of a block, in order.
-    pub(super) fn postings_of(&self, block: &Block) -> impl Iterator<Item = Posting> {
-        block.postings(&self.page)
+    /// How many postings of a block there are before `ordinal`; see [`Block::count_before`].
+    pub(super) fn count_before(&self, block: &Block, ordinal: u32) -> (u32, u32) {
+        block.count_before(&self.page, ordinal)
     }
 
-    /// Where in a block the first posting is that is at `target` or after it, if the block ends no
-    /// earlier. It is not before `from`, and mostly near.
-    #[inline]
-    pub(super) fn find(&self, block: &Block, mut from: usize, target: u32) -> usize {
-        let (mut to, mut step) = (block.len() - 1, 1);
-        while from + step < to && block.ordinal(&self.page, from + step) < target {
-            from += step + 1;
-            step *= 2;
-        }
-        to = to.min(from + step);
-        while from < to {
-            let middle = from + (to - from) / 2;
-            if block.ordinal(&self.page, middle) < target {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        from
+    /// All postings of a block, put into `to` in order.
+    pub(super) fn postings_of(&self, block: &Block, to: &mut Vec<Posting>) {
+        block.postings(&self.page, to);
     }
 
     /// All postings, put into `to`.
     pub(super) fn postings(&self, to: &mut Vec<Posting>) {
-        self.blocks.iter().for_each(|block| to.extend(block.postings(&self.page)));
+        self.blocks.iter().for_each(|block| block.postings(&self.page, to));
     }
 }
 
