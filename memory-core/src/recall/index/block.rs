@@ -168,26 +168,27 @@ impl Block {
         Posting { ordinal, count: count.saturating_add(1), label }
     }
 
-    /// All its postings, put into `to` in order.
-    pub(super) fn postings(&self, page: &[u8], to: &mut Vec<Posting>) {
-        let mut push = |at, distance: u64| {
+    /// Calls `visit` with all its postings, in order.
+    #[inline]
+    pub(super) fn each(&self, page: &[u8], mut visit: impl FnMut(Posting)) {
+        let mut visit = |at, distance: u64| {
             #[expect(clippy::cast_possible_truncation, reason = "it is of at most 32 bits")]
             let ordinal = self.base.wrapping_add(distance as u32);
-            to.push(self.posting(page, at, ordinal));
+            visit(self.posting(page, at, ordinal));
         };
         match self.ordinals {
             Ordinals::Packed(packed) => {
-                (0..self.bound.postings as usize).for_each(|at| push(at, packed.get(page, at)));
+                (0..self.bound.postings as usize).for_each(|at| visit(at, packed.get(page, at)));
             }
             Ordinals::Set(words) => {
-                let (mut at, last) = (0, u64::from(self.last()));
-                for first in (0..=last).step_by(64) {
-                    let mut word = words.get(page, first as usize / 64);
-                    if last - first < 63 {
-                        word &= (1 << (last - first + 1)) - 1;
+                let (mut at, count) = (0, u64::from(self.last()) + 1);
+                for (number, first) in (0..).zip((0..count).step_by(64)) {
+                    let mut word = words.get(page, number);
+                    if count - first < 64 {
+                        word &= (1 << (count - first)) - 1;
                     }
                     while word != 0 {
-                        push(at, first + u64::from(word.trailing_zeros()));
+                        visit(at, first + u64::from(word.trailing_zeros()));
                         word &= word - 1;
                         at += 1;
                     }

@@ -159,10 +159,12 @@ fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<Vec<
     let mut counts = Vec::with_capacity(members.len());
     for group in members.chunk_by_mut(|a, b| a.spot.0 == b.spot.0) {
         let segment = group[0].spot.0;
+        let (part, stretch) = (searched.adds(segment), searched.stretch(segment));
         let mut cursors = Vec::new();
-        for (at, term) in searched.found(segment) {
-            let cursor = Cursor::new(searched.adds(segment), term.clone());
-            cursors.push((u32::try_from(*at).unwrap_or(u32::MAX), cursor));
+        for term in searched.found(segment) {
+            term.expect(part, stretch, group.len())?;
+            let position = u32::try_from(term.position).unwrap_or(u32::MAX);
+            cursors.push((position, Cursor::new(part, term)));
         }
         for member in group {
             let start = counts.len();

@@ -4,13 +4,14 @@ use super::{
     block::Place,
     part::{Part, Row},
     postings::{Bound, Chunk, Chunks, Posting, Term},
+    query_term::QueryTerm,
 };
 use crate::Result;
 
 /// A walk through the postings of a term in a part, forwards only.
 pub(super) struct Cursor<'p, 's, 'b> {
     part: &'p Part<'s, 'b>,
-    term: Arc<Term>,
+    term: &'p QueryTerm,
     /// The chunk that is open, by its place among the term's.
     chunk: Option<(usize, Arc<Chunk>)>,
     /// Where in it the walk is.
@@ -20,13 +21,16 @@ pub(super) struct Cursor<'p, 's, 'b> {
 
 impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
     /// A cursor before the first posting.
-    pub(super) fn new(part: &'p Part<'s, 'b>, term: Arc<Term>) -> Self {
+    pub(super) fn new(part: &'p Part<'s, 'b>, term: &'p QueryTerm) -> Self {
         Self { part, term, chunk: None, block: 0, place: Place::default() }
     }
 
     /// The posting of `ordinal`, if there is one; no later one was asked for before.
     #[inline]
     pub(super) fn get(&mut self, ordinal: u32) -> Result<Option<Posting>> {
+        if !self.term.may_have(ordinal) {
+            return Ok(None);
+        }
         self.seek(ordinal)?;
         let Some((_, chunk)) = &self.chunk else { return Ok(None) };
         let block = chunk.blocks.get(self.block);
@@ -38,11 +42,11 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
     fn seek(&mut self, target: u32) -> Result<()> {
         self.open(target)?;
         let Some((_, chunk)) = &self.chunk else { return Ok(()) };
-        let rest = &chunk.blocks[self.block..];
-        if rest.first().is_some_and(|block| block.bound.last < target) {
+        let rest = &chunk.lasts[self.block..];
+        if rest.first().is_some_and(|last| *last < target) {
             // It mostly is one of the next.
-            let near = rest.iter().take(4).position(|block| block.bound.last >= target);
-            let far = || rest.partition_point(|block| block.bound.last < target);
+            let near = rest.iter().take(4).position(|last| *last >= target);
+            let far = || rest.partition_point(|last| *last < target);
             self.block += near.unwrap_or_else(far);
             self.place = Place::default();
         }
@@ -52,7 +56,7 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
     /// Opens the first chunk that ends at `target` or after it, if there is one.
     #[inline]
     fn open(&mut self, target: u32) -> Result<()> {
-        let bounds = &self.term.bounds;
+        let bounds = &self.term.term.bounds;
         let from = match &self.chunk {
             Some((open, _)) if bounds[*open].last >= target => return Ok(()),
             Some((open, _)) => open + 1,
@@ -60,7 +64,7 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
         };
         let at = from + bounds[from..].partition_point(|bound| bound.last < target);
         if at < bounds.len() {
-            self.chunk = Some((at, chunk(self.part, &self.term, at)?));
+            self.chunk = Some((at, chunk(self.part, &self.term.term, at)?));
             (self.block, self.place) = (0, Place::default());
         }
         Ok(())
@@ -70,26 +74,30 @@ impl<'p, 's, 'b> Cursor<'p, 's, 'b> {
 /// How many postings a term has in `ordinals`, and how many of them name the speaker.
 pub(super) fn count(
     part: &Part<'_, '_>,
-    term: &Arc<Term>,
+    term: &QueryTerm,
     ordinals: &Range<u32>,
 ) -> Result<(u64, u64)> {
     if ordinals.start == 0 && ordinals.end == part.totals().documents {
-        return Ok((u64::from(term.postings), u64::from(term.labels)));
+        return Ok((u64::from(term.term.postings), u64::from(term.term.labels)));
     }
     let before = count_before(part, term, ordinals.start)?;
     let to = count_before(part, term, ordinals.end)?;
     Ok((to.0 - before.0, to.1 - before.1))
 }
 
-fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64, u64)> {
+fn count_before(part: &Part<'_, '_>, term: &QueryTerm, end: u32) -> Result<(u64, u64)> {
     let mut counts = (0, 0);
     let mut add = |postings: u32, labels: u32| {
         counts.0 += u64::from(postings);
         counts.1 += u64::from(labels);
     };
     let is_before = |bound: &&Bound| bound.last < end;
-    term.bounds.iter().take_while(is_before).for_each(|bound| add(bound.postings, bound.labels));
-    let mut cursor = Cursor::new(part, term.clone());
+    term.term
+        .bounds
+        .iter()
+        .take_while(is_before)
+        .for_each(|bound| add(bound.postings, bound.labels));
+    let mut cursor = Cursor::new(part, term);
     cursor.seek(end)?;
     if let Some((_, chunk)) = &cursor.chunk {
         let bounds = chunk.blocks[..cursor.block].iter().map(|block| &block.bound);
@@ -102,15 +110,21 @@ fn count_before(part: &Part<'_, '_>, term: &Arc<Term>, end: u32) -> Result<(u64,
     Ok(counts)
 }
 
+/// Calls `visit` with all postings of a term, in order.
+pub(super) fn each(part: &Part<'_, '_>, term: &Term, mut visit: impl FnMut(Posting)) -> Result<()> {
+    (0..term.bounds.len()).try_for_each(|at| {
+        chunk(part, term, at)?.each(&mut visit);
+        Ok(())
+    })
+}
+
 /// All postings of the term in a row of the dictionary, in order, put into `to`.
 pub(super) fn all(part: &Part<'_, '_>, row: &Row, to: &mut Vec<Posting>) -> Result<()> {
     let from = to.len();
     let value = row.0.value(row.1);
     if !Term::read_here(value, part.totals(), to).ok_or_else(|| part.segment.damaged())? {
         let term = Term::read(value, part.totals()).ok_or_else(|| part.segment.damaged())?;
-        for at in 0..term.bounds.len() {
-            chunk(part, &term, at)?.postings(to);
-        }
+        each(part, &term, |posting| to.push(posting))?;
     }
     if to[from..].is_sorted_by(|a, b| a.ordinal < b.ordinal) {
         Ok(())

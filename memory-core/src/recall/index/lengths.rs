@@ -1,6 +1,6 @@
 use super::{
     bytes::{Input, put_number},
-    column::{Column, put_column},
+    column::{Column, put_columns},
     page::Page,
     segment::Totals,
 };
@@ -21,7 +21,7 @@ impl Page for Lengths {
     fn decode(bytes: Vec<u8>, _: &Totals) -> Option<Self> {
         let mut input = Input(&bytes);
         let rows = input.size()?;
-        let column = Column::read(&bytes, &mut input, rows)?;
+        let [column] = Column::read(&bytes, &mut input, rows)?;
         Some(Self { bytes, rows, column })
     }
 
@@ -34,7 +34,7 @@ impl Lengths {
     pub(super) fn encode(lengths: impl ExactSizeIterator<Item = u64> + Clone) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_number(&mut bytes, lengths.len() as u64);
-        put_column(&mut bytes, lengths);
+        put_columns(&mut bytes, lengths.map(|length| [length]));
         bytes
     }
 

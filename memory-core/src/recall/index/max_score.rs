@@ -6,14 +6,13 @@
 //! of frequent ones come, of which little is left to look at then. A document is scored whole where it is
 //! first met.
 
-use std::sync::Arc;
-
 use super::{
     block::Block,
     cursor::{self, Cursor},
     formula::Formula,
     part::{Part, Stretch},
-    postings::{Bound, Chunk, Posting, Term},
+    postings::{Bound, Chunk, Posting},
+    query_term::QueryTerm,
     set::Set,
     top::{Judge, Top},
 };
@@ -23,20 +22,18 @@ use crate::{Result, recall::ranked::Entry};
 pub(super) fn collect(
     (segment, part): (usize, &Part<'_, '_>),
     stretch: &Stretch,
-    terms: &[(usize, Arc<Term>)],
+    terms: &[QueryTerm],
     formula: &Formula,
     judge: &mut dyn Judge,
     top: &mut Top,
 ) -> Result<()> {
     let mut lists: Vec<List<'_>> = terms
         .iter()
-        .map(|(position, term)| {
-            let limit = formula.bound(*position, &term.bound);
-            List { position: *position, term, limit, rest: 0.0 }
-        })
+        .map(|term| List { term, limit: formula.bound(term.position, &term.term.bound), rest: 0.0 })
         .collect();
     lists.sort_by(|a, b| {
-        b.limit.total_cmp(&a.limit).then_with(|| a.term.postings.cmp(&b.term.postings))
+        let order = b.limit.total_cmp(&a.limit);
+        order.then_with(|| a.term.term.postings.cmp(&b.term.term.postings))
     });
     let mut rest = 0.0;
     for list in lists.iter_mut().rev() {
@@ -54,16 +51,14 @@ pub(super) fn collect(
         postings: Vec::new(),
         candidates: Vec::new(),
         weights: Vec::new(),
-        width: terms.iter().map(|(position, _)| position + 1).max().unwrap_or(0),
+        width: terms.iter().map(|term| term.position + 1).max().unwrap_or(0),
     };
     (0..lists.len()).try_for_each(|at| search.list(&lists[at..]))
 }
 
 /// The postings of a query term.
 struct List<'t> {
-    /// Of the term among the query's.
-    position: usize,
-    term: &'t Arc<Term>,
+    term: &'t QueryTerm,
     /// The most that it can add to a score.
     limit: f64,
     /// The most that those after it can add together.
@@ -103,7 +98,7 @@ impl Search<'_, '_, '_> {
     /// Whether a document of the first list, and of none before, could be among the best, if it is within
     /// `bound`.
     fn admits(&self, list: &List<'_>, bound: &Bound) -> bool {
-        let most = self.formula.bound(list.position, bound) + list.rest;
+        let most = self.formula.bound(list.term.position, bound) + list.rest;
         self.top.admits(self.formula.up(most) + self.bonus(bound), bound.newest)
     }
 
@@ -115,23 +110,23 @@ impl Search<'_, '_, '_> {
     /// Takes in the documents of the first of `lists`, of which those before had none.
     fn list(&mut self, lists: &[List<'_>]) -> Result<()> {
         let (list, part, stretch) = (&lists[0], self.part, &self.stretch.ordinals);
-        if !self.admits(list, &list.term.bound) {
+        if !self.admits(list, &list.term.term.bound) {
             return Ok(());
         }
         let mut others: Vec<_> =
-            lists[1..].iter().map(|other| Cursor::new(part, other.term.clone())).collect();
-        let bounds = &list.term.bounds;
+            lists[1..].iter().map(|other| Cursor::new(part, other.term)).collect();
+        let bounds = &list.term.term.bounds;
         let is_before = |bound: &Bound| bound.last < stretch.start;
-        for at in bounds.partition_point(is_before)..bounds.len() {
-            if self.admits(list, &bounds[at]) {
-                let chunk = cursor::chunk(part, list.term, at)?;
+        for (at, bound) in bounds.iter().enumerate().skip(bounds.partition_point(is_before)) {
+            if self.admits(list, bound) {
+                let chunk = cursor::chunk(part, &list.term.term, at)?;
                 for block in &chunk.blocks {
                     if !is_before(&block.bound) && self.admits(list, &block.bound) {
                         self.block(lists, (&chunk, block), &mut others)?;
                     }
                 }
             }
-            if bounds[at].last >= stretch.end {
+            if bound.last >= stretch.end {
                 break;
             }
         }
@@ -148,12 +143,12 @@ impl Search<'_, '_, '_> {
         let (list, formula, bound) = (&lists[0], self.formula, &block.bound);
         let (bonus, least) = (self.bonus(bound), self.top.least(bound.newest));
         let reaches = |score: f64| formula.up(score) + bonus >= least;
-        let weight = |count, length| formula.weight(list.position, count, length);
+        let weight = |count, length| formula.weight(list.term.position, count, length);
 
         let once = weight(1, bound.min_length);
         self.candidates.clear();
         self.postings.clear();
-        chunk.postings_of(block, &mut self.postings);
+        chunk.each_of(block, |posting| self.postings.push(posting));
         for posting in &self.postings {
             if !self.seen.insert(posting.ordinal) {
                 continue;
@@ -174,16 +169,18 @@ impl Search<'_, '_, '_> {
         self.weights.clear();
         self.weights.resize(self.candidates.len() * self.width, 0.0);
         for Candidate { score, row, .. } in &self.candidates {
-            self.weights[row * self.width + list.position] = *score;
+            self.weights[row * self.width + list.term.position] = *score;
         }
         for (other, cursor) in lists[1..].iter().zip(others) {
+            other.term.expect(self.part, self.stretch, self.candidates.len())?;
             let mut kept = 0;
             for at in 0..self.candidates.len() {
                 let mut candidate = self.candidates[at];
                 if let Some(posting) = cursor.get(candidate.ordinal)? {
-                    let weight = formula.weight(other.position, posting.count, candidate.length);
+                    let weight =
+                        formula.weight(other.term.position, posting.count, candidate.length);
                     candidate.score += weight;
-                    self.weights[candidate.row * self.width + other.position] = weight;
+                    self.weights[candidate.row * self.width + other.term.position] = weight;
                 }
                 if reaches(candidate.score + other.rest) {
                     self.candidates[kept] = candidate;

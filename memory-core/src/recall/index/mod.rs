@@ -44,6 +44,7 @@ mod page;
 mod part;
 mod part_writer;
 mod postings;
+mod query_term;
 mod root;
 mod search;
 mod segment;

@@ -179,7 +179,7 @@ impl Term {
         if postings as usize <= BLOCK_POSTINGS {
             let block = Self::block(&mut input, (postings, labels), totals)?;
             let bound = block.bound;
-            let chunk = Chunk { blocks: vec![block], page: input.0.to_vec() };
+            let chunk = Chunk::new(input.0.to_vec(), vec![block]);
             let chunks = Chunks::Here(Arc::new(chunk));
             return Some(Self { postings, labels, bound, bounds: vec![bound], chunks });
         }
@@ -216,7 +216,7 @@ impl Term {
             return Some(false);
         }
         let block = Self::block(&mut input, (postings, labels), totals)?;
-        block.postings(input.0, to);
+        block.each(input.0, |posting| to.push(posting));
         Some(true)
     }
 }
@@ -225,9 +225,16 @@ impl Term {
 pub(super) struct Chunk {
     page: Vec<u8>,
     pub(super) blocks: Vec<Block>,
+    /// The last ordinal of each block, side by side to be searched.
+    pub(super) lasts: Vec<u32>,
 }
 
 impl Chunk {
+    fn new(page: Vec<u8>, blocks: Vec<Block>) -> Self {
+        let lasts = blocks.iter().map(|block| block.bound.last).collect();
+        Self { page, blocks, lasts }
+    }
+
     /// Takes the first of `left`; `base` is the least ordinal that they could have.
     fn encode(
         left: &mut &[Posting],
@@ -267,14 +274,15 @@ impl Chunk {
         block.count_before(&self.page, ordinal)
     }
 
-    /// All postings of a block, put into `to` in order.
-    pub(super) fn postings_of(&self, block: &Block, to: &mut Vec<Posting>) {
-        block.postings(&self.page, to);
+    /// Calls `visit` with all postings of a block, in order.
+    #[inline]
+    pub(super) fn each_of(&self, block: &Block, visit: impl FnMut(Posting)) {
+        block.each(&self.page, visit);
     }
 
-    /// All postings, put into `to`.
-    pub(super) fn postings(&self, to: &mut Vec<Posting>) {
-        self.blocks.iter().for_each(|block| block.postings(&self.page, to));
+    /// Calls `visit` with all postings, in order.
+    pub(super) fn each(&self, mut visit: impl FnMut(Posting)) {
+        self.blocks.iter().for_each(|block| block.each(&self.page, &mut visit));
     }
 }
 
@@ -291,10 +299,10 @@ impl Page for Chunk {
             blocks.push(block);
             (base, start) = (bound.last.checked_add(1)?, end);
         }
-        (start == page.len()).then_some(Self { page, blocks })
+        (start == page.len()).then(|| Self::new(page, blocks))
     }
 
     fn bytes(&self) -> usize {
-        self.page.len() + self.blocks.len() * size_of::<Block>()
+        self.page.len() + self.blocks.len() * size_of::<(Block, u32)>()
     }
 }

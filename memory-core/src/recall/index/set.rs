@@ -28,6 +28,14 @@ impl Set {
         is_new
     }
 
+    /// Whether an ordinal of the stretch is in it.
+    #[inline]
+    pub(super) fn has(&self, ordinal: u32) -> bool {
+        let at = ordinal.wrapping_sub(self.start);
+        let bits = self.bits.get((at / u64::BITS) as usize);
+        bits.is_some_and(|bits| bits >> (at % u64::BITS) & 1 == 1)
+    }
+
     /// Leaves what is in `other`, too.
     pub(super) fn retain(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(bits, other)| *bits &= other);

@@ -1,6 +1,6 @@
 use super::{
     bytes::{Input, put_bytes, put_number},
-    column::{Column, put_column},
+    column::{Column, put_columns},
     page::Page,
     segment::Totals,
 };
@@ -55,9 +55,8 @@ impl Page for ValuesBlock {
         for _ in 0..input.number()? {
             roles.push(input.text()?.to_owned());
         }
-        let mut column = || Column::read(&bytes, &mut input, rows);
-        let (number, group, position) = (column()?, column()?, column()?);
-        let (created_at, role, flags) = (column()?, column()?, column()?);
+        let [number, group, position, created_at, role, flags] =
+            Column::read(&bytes, &mut input, rows)?;
         Some(Self { bytes, rows, roles, number, group, position, created_at, role, flags })
     }
 
@@ -77,14 +76,13 @@ impl ValuesBlock {
         for role in &roles {
             put_bytes(&mut bytes, role.as_bytes());
         }
-        put_column(&mut bytes, rows.iter().map(|row| row.number));
-        put_column(&mut bytes, rows.iter().map(|row| row.place.0));
-        put_column(&mut bytes, rows.iter().map(|row| row.place.1));
-        put_column(&mut bytes, rows.iter().map(|row| unsigned(row.created_at)));
-        let role = |row: &Values| roles.partition_point(|role| *role < row.role.as_str()) as u64;
-        put_column(&mut bytes, rows.iter().map(role));
-        let flags = |row: &Values| OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
-        put_column(&mut bytes, rows.iter().map(flags));
+        let columns = |row: &Values| {
+            let role = roles.partition_point(|role| *role < row.role.as_str()) as u64;
+            let flags = OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
+            let (group, position) = row.place;
+            [row.number, group, position, unsigned(row.created_at), role, flags]
+        };
+        put_columns(&mut bytes, rows.iter().map(columns));
         bytes
     }
 
