@@ -50,6 +50,7 @@ mod search;
 mod segment;
 mod set;
 mod table;
+mod terms;
 mod top;
 mod values;
 mod words;
