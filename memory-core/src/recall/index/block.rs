@@ -23,7 +23,7 @@ enum Ordinals {
     Set(Packed),
 }
 
-/// Place of a walk through a block, forwards only.
+/// How far a walk through a block has come.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
     /// How many postings there are before this distance.

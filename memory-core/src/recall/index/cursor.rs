@@ -110,12 +110,21 @@ fn count_before(part: &Part<'_, '_>, term: &QueryTerm, end: u32) -> Result<(u64,
     Ok(counts)
 }
 
-/// Calls `visit` with all postings of a term, in order.
-pub(super) fn each(part: &Part<'_, '_>, term: &Term, mut visit: impl FnMut(Posting)) -> Result<()> {
-    (0..term.bounds.len()).try_for_each(|at| {
+/// Calls `visit` with the postings of a term in `ordinals` and some around them, in order.
+pub(super) fn each(
+    part: &Part<'_, '_>,
+    term: &Term,
+    ordinals: &Range<u32>,
+    mut visit: impl FnMut(Posting),
+) -> Result<()> {
+    let first = term.bounds.partition_point(|bound| bound.last < ordinals.start);
+    for (at, bound) in term.bounds.iter().enumerate().skip(first) {
         chunk(part, term, at)?.each(&mut visit);
-        Ok(())
-    })
+        if bound.last >= ordinals.end {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// All postings of the term in a row of the dictionary, in order, put into `to`.
@@ -124,7 +133,7 @@ pub(super) fn all(part: &Part<'_, '_>, row: &Row, to: &mut Vec<Posting>) -> Resu
     let value = row.0.value(row.1);
     if !Term::read_here(value, part.totals(), to).ok_or_else(|| part.segment.damaged())? {
         let term = Term::read(value, part.totals()).ok_or_else(|| part.segment.damaged())?;
-        each(part, &term, |posting| to.push(posting))?;
+        each(part, &term, &(0..u32::MAX), |posting| to.push(posting))?;
     }
     if to[from..].is_sorted_by(|a, b| a.ordinal < b.ordinal) {
         Ok(())

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// How many documents share a page of lengths.
-pub(super) const DOCUMENTS: u32 = 4096;
+pub(super) const DOCUMENTS: u32 = 8192;
 
 /// The lengths of up to [`DOCUMENTS`] documents. They are apart from the other values, since most
 /// documents that a search looks at are looked at no further: all of them together fit in a processor's

@@ -14,6 +14,12 @@ use crate::Result;
 /// To find by blocks whether a document has a term costs as much as to put so many into a set.
 const COST: usize = 16;
 
+/// An empty set of so many documents costs as much as to put one into it.
+const EMPTY: usize = 256;
+
+/// So many terms of a query may have sets, lest they take too much memory.
+const SETS: usize = 64;
+
 /// A term of the query that a part has.
 pub(super) struct QueryTerm {
     /// Among the query's terms, in byte order.
@@ -37,13 +43,14 @@ impl QueryTerm {
         stretch: &Stretch,
         count: usize,
     ) -> Result<()> {
-        if self.set.get().is_some() {
+        if self.position >= SETS || self.set.get().is_some() {
             return Ok(());
         }
         self.asked.set(self.asked.get() + count);
-        if self.asked.get() * COST > self.term.postings as usize {
+        let cost = self.term.postings as usize + stretch.ordinals.len() / EMPTY;
+        if self.asked.get() * COST > cost {
             let mut set = Set::new(stretch);
-            cursor::each(part, &self.term, |posting| {
+            cursor::each(part, &self.term, &stretch.ordinals, |posting| {
                 set.insert(posting.ordinal);
             })?;
             self.set.get_or_init(|| set);
