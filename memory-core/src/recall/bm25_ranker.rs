@@ -1,18 +1,17 @@
+use std::ops::Range;
+
 use super::analyzer::Analyzer;
 use super::document::Document;
 use super::ranked::{Entry, Ranked, first_k};
-use super::statistics::Statistics;
-use super::term_counter::{TermCount, TermCounter};
+use super::tally::{Counted, Tally};
 
 /// [`Scorer::Bm25`](super::Scorer::Bm25): holds the term counts of the matching documents, since
 /// the statistics are known only after the last.
 pub(super) struct Bm25Ranker<K> {
-    counter: TermCounter,
     k: usize,
-    statistics: Statistics,
+    /// Its counts are those of the matches only.
+    tally: Tally,
     matches: Vec<Match<K>>,
-    /// Of all matches, one after the other.
-    counts: Vec<TermCount>,
 }
 
 struct Match<K> {
@@ -20,53 +19,35 @@ struct Match<K> {
     created_at: i64,
     position: u64,
     length: u64,
-    /// End of its stretch of `counts`, which begins at the end of the match before.
-    counts_end: usize,
+    /// Where its counts are.
+    counts: Range<usize>,
 }
 
 impl<K> Bm25Ranker<K> {
     pub(super) fn new(query: &str, k: usize, analyzer: &Analyzer) -> Self {
-        let counter = TermCounter::new(query, analyzer);
-        Self {
-            k,
-            statistics: Statistics::new(counter.terms()),
-            counter,
-            matches: Vec::new(),
-            counts: Vec::new(),
-        }
+        Self { k, tally: Tally::new(query, analyzer), matches: Vec::new() }
     }
 
     pub(super) fn add(&mut self, key: K, document: &Document<'_>) {
-        if self.k == 0 || self.counter.terms() == 0 {
+        if self.k == 0 || self.tally.is_empty() {
             return;
         }
-        let begin = self.counts.len();
-        let (length, counts) = self.counter.count(document.text);
-        self.counts.extend(counts);
-        let position = self.statistics.documents;
-        self.statistics.add(length, &self.counts[begin..]);
-        if document.eligible && begin < self.counts.len() {
-            self.matches.push(Match {
-                key,
-                created_at: document.created_at,
-                position,
-                length,
-                counts_end: self.counts.len(),
-            });
+        let Counted { position, length, counts } = self.tally.add(document);
+        if document.eligible && !counts.is_empty() {
+            let created_at = document.created_at;
+            self.matches.push(Match { key, created_at, position, length, counts });
         } else {
-            self.counts.truncate(begin);
+            self.tally.counts.truncate(counts.start);
         }
     }
 
     pub(super) fn finish(self) -> Vec<Ranked<K>> {
-        let weights = self.statistics.weights();
-        let mut begin = 0;
+        let weights = self.tally.statistics.weights();
         let entries = self
             .matches
             .into_iter()
             .map(|m| {
-                let counts = &self.counts[begin..m.counts_end];
-                begin = m.counts_end;
+                let counts = &self.tally.counts[m.counts];
                 Entry {
                     key: m.key,
                     score: counts.iter().map(|c| weights.weight(*c, m.length)).sum(),

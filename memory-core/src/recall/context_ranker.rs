@@ -1,24 +1,21 @@
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::analyzer::Analyzer;
 use super::context::{self, CANDIDATES, REACH, Turn};
 use super::document::Document;
 use super::ranked::{Entry, Ranked, first_k};
 use super::speech::asks;
-use super::statistics::Statistics;
-use super::term_counter::{TermCount, TermCounter};
+use super::tally::{Counted, Tally};
 
 /// [`Scorer::Context`](super::Scorer::Context): holds a fixed-size record of every turn, since each
 /// may turn out to be a neighbour of a match, and the term counts of the matches.
 pub(super) struct ContextRanker<K> {
-    counter: TermCounter,
     k: usize,
-    statistics: Statistics,
+    tally: Tally,
     /// Session ids in the order of their appearance.
     sessions: HashMap<Box<str>, u32>,
     records: Vec<Record<K>>,
-    /// Of all records, one after the other.
-    counts: Vec<TermCount>,
 }
 
 struct Record<K> {
@@ -29,34 +26,23 @@ struct Record<K> {
     place: Option<(u32, u64)>,
     asks: bool,
     eligible: bool,
-    /// Its stretch of `counts`.
-    counts: (usize, usize),
+    /// Where its counts are.
+    counts: Range<usize>,
 }
 
 impl<K> ContextRanker<K> {
     pub(super) fn new(query: &str, k: usize, analyzer: &Analyzer) -> Self {
-        let counter = TermCounter::new(query, analyzer);
-        Self {
-            k,
-            statistics: Statistics::new(counter.terms()),
-            counter,
-            sessions: HashMap::new(),
-            records: Vec::new(),
-            counts: Vec::new(),
-        }
+        let tally = Tally::new(query, analyzer);
+        Self { k, tally, sessions: HashMap::new(), records: Vec::new() }
     }
 
     pub(super) fn add(&mut self, key: K, document: &Document<'_>) {
-        if self.k == 0 || self.counter.terms() == 0 {
+        if self.k == 0 || self.tally.is_empty() {
             return;
         }
-        let begin = self.counts.len();
-        let (length, counts) = self.counter.count(document.text);
-        self.counts.extend(counts);
-        let position = self.statistics.documents;
-        self.statistics.add(length, &self.counts[begin..]);
+        let Counted { position, length, counts } = self.tally.add(document);
         let place = document.session.map(|(id, turn)| (self.session(id), turn));
-        if begin < self.counts.len() || place.is_some() {
+        if !counts.is_empty() || place.is_some() {
             self.records.push(Record {
                 key,
                 created_at: document.created_at,
@@ -65,7 +51,7 @@ impl<K> ContextRanker<K> {
                 place,
                 asks: asks(document.text),
                 eligible: document.eligible,
-                counts: (begin, self.counts.len()),
+                counts,
             });
         }
     }
@@ -80,8 +66,8 @@ impl<K> ContextRanker<K> {
     }
 
     pub(super) fn finish(self) -> Vec<Ranked<K>> {
-        let weights = self.statistics.weights();
-        let counts_of = |record: &Record<K>| &self.counts[record.counts.0..record.counts.1];
+        let weights = self.tally.statistics.weights();
+        let counts_of = |record: &Record<K>| &self.tally.counts[record.counts.clone()];
         let entry = |at: usize, score: f64| Entry {
             key: at,
             score,

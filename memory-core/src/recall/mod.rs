@@ -50,6 +50,7 @@ mod speech;
 mod statistics;
 mod stop_words;
 mod substring;
+mod tally;
 mod term_counter;
 mod token;
 

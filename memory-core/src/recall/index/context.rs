@@ -128,7 +128,8 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
     spots.dedup();
     let mut members = Vec::with_capacity(spots.len());
     for spot in spots {
-        let (values, row) = searched.adds(spot.0).values(spot.1)?;
+        let part = searched.adds(spot.0);
+        let (values, row) = part.values(spot.1)?;
         let number = values.number(row);
         if searched.is_there(spot.0, number)? {
             members.push(Member {
@@ -136,7 +137,7 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
                 spot,
                 number,
                 created_at: values.created_at(row),
-                length: values.length(row),
+                length: part.length(spot.1)?,
                 asks: values.asks(row),
                 counts: 0..0,
             });
@@ -158,16 +159,17 @@ fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<Vec<
     let mut counts = Vec::with_capacity(members.len());
     for group in members.chunk_by_mut(|a, b| a.spot.0 == b.spot.0) {
         let segment = group[0].spot.0;
+        let (part, stretch) = (searched.adds(segment), searched.stretch(segment));
         let mut cursors = Vec::new();
-        for (at, term) in searched.found(segment) {
-            let cursor = Cursor::new(searched.adds(segment), term.clone(), group[0].spot.1)?;
-            cursors.push((u32::try_from(*at).unwrap_or(u32::MAX), cursor));
+        for term in searched.found(segment) {
+            term.expect(part, stretch, group.len())?;
+            let position = u32::try_from(term.position).unwrap_or(u32::MAX);
+            cursors.push((position, Cursor::new(part, term)));
         }
         for member in group {
             let start = counts.len();
             for (term, cursor) in &mut cursors {
-                cursor.seek(member.spot.1)?;
-                if let Some(Posting { count, label, .. }) = cursor.posting(member.spot.1) {
+                if let Some(Posting { count, label, .. }) = cursor.get(member.spot.1)? {
                     counts.push(TermCount { term: *term, count, label });
                 }
             }

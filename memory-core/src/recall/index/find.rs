@@ -11,6 +11,7 @@ use super::{
     part::{Part, Row, Stretch},
     search::is_there,
     segment::{Segment, Sign},
+    set::Set,
     words::for_each_word,
 };
 use crate::Result;
@@ -119,43 +120,4 @@ fn having(part: &Part<'_, '_>, stretch: &Stretch, piece: &[u8]) -> Result<Set> {
         add(&row)?;
     }
     Ok(having)
-}
-
-/// Some of the ordinals of a stretch.
-struct Set {
-    start: u32,
-    end: u32,
-    /// A bit for each.
-    bits: Vec<u64>,
-}
-
-impl Set {
-    fn new(stretch: &Stretch) -> Self {
-        let (start, end) = (stretch.ordinals.start, stretch.ordinals.end);
-        Self { start, end, bits: vec![0; (end - start).div_ceil(u64::BITS) as usize] }
-    }
-
-    /// Puts an ordinal in, if it is of the stretch.
-    fn insert(&mut self, ordinal: u32) {
-        if (self.start..self.end).contains(&ordinal) {
-            let at = ordinal - self.start;
-            self.bits[(at / u64::BITS) as usize] |= 1 << (at % u64::BITS);
-        }
-    }
-
-    /// Leaves what is in `other`, too.
-    fn retain(&mut self, other: &Self) {
-        self.bits.iter_mut().zip(&other.bits).for_each(|(bits, other)| *bits &= other);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u32> {
-        (self.start..).step_by(u64::BITS as usize).zip(&self.bits).flat_map(|(first, bits)| {
-            let mut left = *bits;
-            std::iter::from_fn(move || {
-                let bit = left.trailing_zeros();
-                left &= left.checked_sub(1)?;
-                Some(first + bit)
-            })
-        })
-    }
 }

@@ -17,6 +17,11 @@ impl Formula {
         }
     }
 
+    /// Whether the length of a document matters.
+    pub(super) fn has_lengths(&self) -> bool {
+        matches!(self, Self::Bm25(_))
+    }
+
     /// The most that a term adds to a document within `bound`.
     pub(super) fn bound(&self, term: usize, bound: &Bound) -> f64 {
         self.weight(term, bound.max_count, bound.min_length)

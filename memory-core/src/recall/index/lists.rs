@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
-use super::{bytes::beginning, document::Role, postings::Posting};
+use super::{bytes::beginning, document::Role, postings::Posting, terms::Terms};
 
 /// The postings of the terms of some documents, gathered document by document.
 #[derive(Default)]
@@ -54,45 +54,26 @@ impl<'d> Lists<'d> {
     }
 
     /// The terms in byte order, with their postings in order.
-    pub(super) fn sorted(&self) -> Sorted<'d> {
+    pub(super) fn sorted(&self) -> Terms {
         let mut sorted: Vec<(u64, usize)> =
             self.terms.iter().map(|list| beginning(list.term)).zip(0..).collect();
         sorted.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| self.terms[a.1].term.cmp(self.terms[b.1].term))
         });
         let mut ends = vec![0; self.terms.len()];
-        let mut terms = Vec::with_capacity(sorted.len());
+        let mut terms = Terms::default();
         let mut start = 0;
         for (_, number) in sorted {
             let List { term, count, .. } = &self.terms[number];
             ends[number] = start;
             start += count;
-            terms.push((*term, start));
+            terms.push(term, start);
         }
-        let mut postings = vec![Posting { ordinal: 0, count: 0, label: false }; start];
+        terms.postings = vec![Posting { ordinal: 0, count: 0, label: false }; start];
         for (number, posting) in &self.postings {
-            postings[ends[*number]] = *posting;
+            terms.postings[ends[*number]] = *posting;
             ends[*number] += 1;
         }
-        Sorted { terms, postings }
-    }
-}
-
-/// Terms in byte order.
-pub(super) struct Sorted<'d> {
-    /// With the end of their postings.
-    terms: Vec<(&'d [u8], usize)>,
-    postings: Vec<Posting>,
-}
-
-impl<'d> Sorted<'d> {
-    /// The terms with their postings, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'d [u8], &[Posting])> {
-        let mut start = 0;
-        self.terms.iter().map(move |(term, end)| {
-            let postings = &self.postings[start..*end];
-            start = *end;
-            (*term, postings)
-        })
+        terms
     }
 }

@@ -10,6 +10,7 @@ use super::{
     postings::Posting,
     root::Root,
     segment::{Blob, Pages, Segment, Sign},
+    terms::Terms,
     values::Values,
 };
 use crate::{RecordKind, Result};
@@ -149,15 +150,17 @@ impl Merge {
                     walks.push(walk);
                 }
             }
-            let (mut work, mut least, mut postings) = (0, Vec::new(), Vec::new());
+            let (mut work, mut least) = (0, Vec::new());
+            let (mut term, mut postings) = (Vec::new(), Vec::new());
             while work < STEP {
                 find_least(&walks, &mut least);
-                let Some(term) = least.first().and_then(|at| walks[*at].key()) else {
+                let Some(key) = least.first().and_then(|at| walks[*at].key()) else {
                     is_over = true;
                     break;
                 };
-                let is_uncounted = is_uncounted(term);
-                merged.keys.extend_from_slice(term);
+                term.clear();
+                term.extend_from_slice(key);
+                let (is_uncounted, start) = (is_uncounted(&term), merged.postings.len());
                 if self.is_newest_first {
                     least.reverse();
                 }
@@ -182,7 +185,9 @@ impl Merge {
                     walk.advance(part)?;
                 }
                 work += TERM;
-                merged.end();
+                // Stable, since it makes use of runs that are sorted: those of one segment are.
+                merged.postings[start..].sort_by_key(|posting| posting.ordinal);
+                merged.push(&term, merged.postings.len());
             }
         }
         let writer = &mut self.writers[sign as usize];
@@ -193,34 +198,6 @@ impl Merge {
             (false, _) => Stage::Terms(sign, walks),
             (true, Sign::Adds) => Stage::Terms(Sign::Removes, Vec::new()),
             (true, Sign::Removes) => Stage::Done,
-        })
-    }
-}
-
-/// Terms with their postings.
-#[derive(Default)]
-struct Terms {
-    keys: Vec<u8>,
-    postings: Vec<Posting>,
-    /// Where those of each term end.
-    ends: Vec<(usize, usize)>,
-}
-
-impl Terms {
-    /// All postings of the last term are there.
-    fn end(&mut self) {
-        let from = self.ends.last().map_or(0, |(_, end)| *end);
-        // Stable, since it makes use of runs that are sorted: those of one segment are.
-        self.postings[from..].sort_by_key(|posting| posting.ordinal);
-        self.ends.push((self.keys.len(), self.postings.len()));
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u8], &[Posting])> {
-        let mut start = (0, 0);
-        self.ends.iter().map(move |end| {
-            let (key, postings) = (start.0..end.0, start.1..end.1);
-            start = *end;
-            (&self.keys[key], &self.postings[postings])
         })
     }
 }
@@ -313,7 +290,8 @@ impl Documents {
                 }
                 let (block, row) = part.values(left.start)?;
                 if block.place(row) == place {
-                    events.push((at, sign, block.get(row)));
+                    let length = part.length(left.start)?;
+                    events.push((at, sign, block.get(row, length)));
                     left.start += 1;
                 }
             }

@@ -23,6 +23,7 @@
 //! every list, whose statistics are known by its ends; a turn's neighbours are beside it.
 
 mod blobs;
+mod block;
 mod bytes;
 mod cache;
 mod changes;
@@ -36,8 +37,10 @@ mod draft;
 mod find;
 mod formula;
 mod keeper;
+mod lengths;
 mod lists;
 mod loose;
+mod max_score;
 mod memory;
 mod merge;
 mod packed;
@@ -45,11 +48,14 @@ mod page;
 mod part;
 mod part_writer;
 mod postings;
+mod query_term;
 mod root;
 mod search;
 mod segment;
+mod set;
 mod step;
 mod table;
+mod terms;
 mod top;
 mod values;
 mod words;

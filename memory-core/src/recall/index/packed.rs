@@ -8,8 +8,17 @@ pub(super) fn bits(number: u64) -> u32 {
 
 /// Appends `numbers`, each of which `width` bits are enough for.
 pub(super) fn put_packed(to: &mut Vec<u8>, width: u32, numbers: impl Iterator<Item = u64>) {
+    put_rows(to, [width], numbers.map(|number| [number]));
+}
+
+/// Appends rows of numbers, for each of which the bits of its column are enough.
+pub(super) fn put_rows<const N: usize>(
+    to: &mut Vec<u8>,
+    widths: [u32; N],
+    rows: impl Iterator<Item = [u64; N]>,
+) {
     let (mut held, mut filled) = (0_u128, 0);
-    for number in numbers {
+    for (width, number) in rows.flat_map(|row| widths.into_iter().zip(row)) {
         held |= u128::from(number) << filled;
         filled += width;
         while filled >= 8 {
@@ -23,11 +32,13 @@ pub(super) fn put_packed(to: &mut Vec<u8>, width: u32, numbers: impl Iterator<It
     }
 }
 
-/// Where a run of numbers is in a page.
+/// Where a run of numbers is in a page, all of one width and equally far apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
+    /// In bits, as all of these.
     start: usize,
     width: u32,
+    stride: u32,
 }
 
 impl Packed {
@@ -39,16 +50,53 @@ impl Packed {
         width: u32,
         count: usize,
     ) -> Option<(Self, usize)> {
-        let bytes = count.checked_mul(width as usize)?.div_ceil(8);
-        let end = start.checked_add(bytes)?;
-        (width <= u64::BITS && end <= page.len()).then_some((Self { start, width }, end))
+        Self::rows(page, start, [width], count).map(|([packed], end)| (packed, end))
+    }
+
+    /// The columns of `count` rows of numbers of so many bits from `start` on in `page`, and where they
+    /// end; none if the page is too short.
+    pub(super) fn rows<const N: usize>(
+        page: &[u8],
+        start: usize,
+        widths: [u32; N],
+        count: usize,
+    ) -> Option<([Self; N], usize)> {
+        if widths.iter().any(|width| *width > u64::BITS) {
+            return None;
+        }
+        let stride = widths.iter().sum();
+        let bytes = count.checked_mul(stride as usize)?.div_ceil(8);
+        let end = start.checked_add(bytes).filter(|end| *end <= page.len())?;
+        let mut start = start * 8;
+        let columns = widths.map(|width| {
+            let column = Self { start, width, stride };
+            start += width as usize;
+            column
+        });
+        Some((columns, end))
+    }
+
+    /// The words of a set of `count` bits from `start` on in `page`, and where it ends; none if the page is
+    /// too short. The last word may have other bits after those of the set.
+    pub(super) fn words(page: &[u8], start: usize, count: usize) -> Option<(Self, usize)> {
+        let (_, end) = Self::new(page, start, 1, count)?;
+        Some((Self { start: start * 8, width: u64::BITS, stride: u64::BITS }, end))
+    }
+
+    /// Whether all its numbers are 0, and take no room.
+    #[inline]
+    pub(super) fn is_nothing(self) -> bool {
+        self.width == 0
     }
 
     /// The number at `at`, which there is.
     #[inline]
     pub(super) fn get(self, page: &[u8], at: usize) -> u64 {
-        let bit = at * self.width as usize;
-        let (byte, shift) = (self.start + bit / 8, bit % 8);
+        if self.is_nothing() {
+            return 0;
+        }
+        let bit = self.start + at * self.stride as usize;
+        let (byte, shift) = (bit / 8, bit % 8);
         let rest = page.get(byte..).unwrap_or_default();
         let (low, next) = if let Some((low, after)) = rest.split_first_chunk::<8>() {
             (*low, after.first().copied().unwrap_or_default())
@@ -72,6 +120,25 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn rows_come_back(
+            widths in prop::array::uniform3(0..=64_u32),
+            rows in prop::collection::vec(any::<[u64; 3]>(), 0..50),
+        ) {
+            let mask = |column: usize, number: u64| match widths[column] {
+                64 => number,
+                width => number & ((1 << width) - 1),
+            };
+            let masked = |row: &[u64; 3]| [0, 1, 2].map(|column| mask(column, row[column]));
+            let mut page = Vec::new();
+            put_rows(&mut page, widths, rows.iter().map(masked));
+            let (columns, end) = Packed::rows(&page, 0, widths, rows.len()).unwrap();
+            prop_assert_eq!(end, page.len());
+            for (at, row) in rows.iter().enumerate() {
+                prop_assert_eq!(columns.map(|column| column.get(&page, at)), masked(row));
+            }
+        }
+
         #[test]
         fn numbers_come_back(
             before in 0..9_usize,

@@ -15,6 +15,7 @@ use crate::{Error, Result};
 /// | `Dictionary` | a table by term: [`Term`](super::postings::Term) |
 /// | `Fence` | a table of the first keys of the pages of `Workspaces` (page 0), `Directory` (1) and `Dictionary` (2) |
 /// | `Values` | [`ValuesBlock`](super::values::ValuesBlock) |
+/// | `Lengths` | [`Lengths`](super::lengths::Lengths) |
 /// | `Chunk` | [`Chunk`](super::postings::Chunk) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -25,6 +26,7 @@ pub(super) enum Kind {
     Fence = 3,
     Values = 4,
     Chunk = 5,
+    Lengths = 6,
 }
 
 /// About how large a page becomes, in bytes: what SQLite keeps in one page of its own and the spare room

@@ -6,7 +6,8 @@ use std::{
 
 use super::{
     bytes::{Input, beginning, put_number},
-    page::{Kind, PageId},
+    lengths::{self, Lengths},
+    page::{Kind, Page, PageId},
     postings::{Chunk, Term},
     segment::{Segment, Sign, Totals},
     table::Table,
@@ -53,13 +54,19 @@ pub(super) struct Part<'s, 'b> {
     pub(super) segment: &'s Segment<'b>,
     pub(super) sign: Sign,
     /// By number.
-    values: Vec<OnceCell<Arc<ValuesBlock>>>,
+    values: Numbered<ValuesBlock>,
+    lengths: Numbered<Lengths>,
 }
+
+/// Pages of a kind that were read, by number.
+type Numbered<T> = Vec<OnceCell<Arc<T>>>;
 
 impl<'s, 'b> Part<'s, 'b> {
     pub(super) fn new(segment: &'s Segment<'b>, sign: Sign) -> Self {
-        let blocks = segment.root.totals(sign).documents.div_ceil(BLOCK);
-        Self { segment, sign, values: vec![OnceCell::new(); blocks as usize] }
+        let documents = segment.root.totals(sign).documents;
+        let values = vec![OnceCell::new(); documents.div_ceil(BLOCK) as usize];
+        let lengths = vec![OnceCell::new(); documents.div_ceil(lengths::DOCUMENTS) as usize];
+        Self { segment, sign, values, lengths }
     }
 
     /// Both parts of each segment.
@@ -133,23 +140,33 @@ impl<'s, 'b> Part<'s, 'b> {
     #[inline]
     pub(super) fn values(&self, ordinal: u32) -> Result<(&ValuesBlock, usize)> {
         let (number, row) = (ordinal / BLOCK, (ordinal % BLOCK) as usize);
-        let place = self.values.get(number as usize).ok_or_else(|| self.segment.damaged())?;
-        let block = match place.get() {
-            Some(block) => block,
-            None => self.read_values(number, place)?,
-        };
+        let block = self.numbered(Kind::Values, number, &self.values)?;
         if row < block.rows() { Ok((block, row)) } else { Err(self.segment.damaged()) }
     }
 
-    fn read_values<'p>(
+    /// The length of a document.
+    #[inline]
+    pub(super) fn length(&self, ordinal: u32) -> Result<u64> {
+        let (number, row) = (ordinal / lengths::DOCUMENTS, (ordinal % lengths::DOCUMENTS) as usize);
+        let page = self.numbered(Kind::Lengths, number, &self.lengths)?;
+        page.get(row).ok_or_else(|| self.segment.damaged())
+    }
+
+    /// The page `number` of a kind of which there must be so many.
+    #[inline]
+    fn numbered<'p, T: Page>(
         &self,
+        kind: Kind,
         number: u32,
-        place: &'p OnceCell<Arc<ValuesBlock>>,
-    ) -> Result<&'p ValuesBlock> {
-        let id = PageId::new(self.sign, Kind::Values, number);
-        let block = self.segment.page::<ValuesBlock>(self.sign, id)?;
-        let block = block.ok_or_else(|| self.segment.damaged())?;
-        Ok(place.get_or_init(|| block))
+        pages: &'p Numbered<T>,
+    ) -> Result<&'p T> {
+        let place = pages.get(number as usize).ok_or_else(|| self.segment.damaged())?;
+        if let Some(page) = place.get() {
+            return Ok(page);
+        }
+        let page = self.segment.page::<T>(self.sign, PageId::new(self.sign, kind, number))?;
+        let page = page.ok_or_else(|| self.segment.damaged())?;
+        Ok(place.get_or_init(|| page))
     }
 
     /// What the directory has under `key`.

@@ -3,11 +3,13 @@ use std::{collections::HashMap, mem};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    block::BLOCK_POSTINGS,
     bytes::put_number,
     document::is_uncounted,
+    lengths::{self, Lengths},
     page::{Kind, PageId},
     part::Stretch,
-    postings::{BLOCK_POSTINGS, Posting, Term},
+    postings::{Posting, Term},
     segment::{Pages, Sign, Totals},
     table::TableWriter,
     values::{BLOCK, Values, ValuesBlock},
@@ -116,6 +118,10 @@ impl PartWriter {
     pub(super) fn end_documents(&mut self, pages: &mut Pages) {
         self.end_workspace(pages);
         self.end_values(pages);
+        for (number, measures) in (0..).zip(self.measures.chunks(lengths::DOCUMENTS as usize)) {
+            let page = Lengths::encode(measures.iter().map(|(length, _, _)| *length));
+            pages.put(PageId::new(self.sign, Kind::Lengths, number), page);
+        }
         let mut directory = mem::take(&mut self.directory);
         directory.sort_unstable();
         let mut table = TableWriter::new(self.sign, Kind::Directory);

@@ -2,20 +2,16 @@
 //!
 //! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of about
 //! [`PAGE_BYTES`], and up to [`CHUNK_BLOCKS`] blocks. Each block and each chunk has a [`Bound`], by which a search passes over it
-//! unread. Within a block all take the same number of bits, so that any of them is read without
-//! the others. A term of one block has it in the dictionary.
+//! unread. Any posting of a [`Block`] is read without the others. A term of one block has it in the dictionary.
 
 use std::sync::Arc;
 
 use super::{
+    block::{BLOCK_POSTINGS, Block, Place},
     bytes::{Input, put_bytes, put_number},
-    packed::{Packed, bits, put_packed},
     page::{PAGE_BYTES, Page},
     segment::Totals,
 };
-
-/// Few, so that a block's bound says much.
-pub(super) const BLOCK_POSTINGS: usize = 128;
 
 /// Few enough for a search to find its way among them at once.
 const CHUNK_BLOCKS: usize = 32;
@@ -114,74 +110,6 @@ impl Bound {
     }
 }
 
-/// Up to [`BLOCK_POSTINGS`] postings: distances of ordinals from the least there could be, then what
-/// is known of each beside.
-pub(super) struct Block {
-    pub(super) bound: Bound,
-    base: u32,
-    ordinals: Packed,
-    rest: Packed,
-}
-
-impl Block {
-    /// The bits of an ordinal's distance, and of a posting's rest.
-    fn widths(bound: &Bound, base: u32) -> (u32, u32) {
-        let labels = u32::from(bound.labels > 0);
-        let rest = bits(u64::from(bound.max_count.saturating_sub(1))) + labels;
-        (bits(u64::from(bound.last.saturating_sub(base))), rest)
-    }
-
-    fn put(to: &mut Vec<u8>, postings: &[Posting], bound: &Bound, base: u32) {
-        let (ordinals, rest) = Self::widths(bound, base);
-        put_packed(to, ordinals, postings.iter().map(|p| u64::from(p.ordinal - base)));
-        let labels = u32::from(bound.labels > 0);
-        let of = |p: &Posting| u64::from(p.count - 1) << labels | u64::from(p.label);
-        put_packed(to, rest, postings.iter().map(of));
-    }
-
-    /// The block at `start` in `page`, and where it ends.
-    fn read(page: &[u8], start: usize, bound: Bound, base: u32) -> Option<(Self, usize)> {
-        let (width, rest) = Self::widths(&bound, base);
-        let count = bound.postings as usize;
-        if count == 0 || count > BLOCK_POSTINGS || bound.max_count == 0 || width > 32 || rest > 33 {
-            return None;
-        }
-        let (ordinals, end) = Packed::new(page, start, width, count)?;
-        let (rest, end) = Packed::new(page, end, rest, count)?;
-        Some((Self { bound, base, ordinals, rest }, end))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.bound.postings as usize
-    }
-
-    /// The ordinal of a posting.
-    #[inline]
-    fn ordinal(&self, page: &[u8], at: usize) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 32 bits")]
-        let distance = self.ordinals.get(page, at) as u32;
-        self.base.wrapping_add(distance)
-    }
-
-    #[inline]
-    fn posting(&self, page: &[u8], at: usize) -> Posting {
-        let rest = self.rest.get(page, at);
-        let labels = u32::from(self.bound.labels > 0);
-        #[expect(clippy::cast_possible_truncation, reason = "its width is at most 33 bits")]
-        let count = (rest >> labels) as u32;
-        Posting {
-            ordinal: self.ordinal(page, at),
-            count: count.saturating_add(1),
-            label: labels == 1 && rest & 1 == 1,
-        }
-    }
-
-    /// All its postings.
-    fn postings(&self, page: &[u8]) -> impl Iterator<Item = Posting> {
-        (0..self.len()).map(|at| self.posting(page, at))
-    }
-}
-
 /// Where the postings of a term are.
 #[derive(Debug)]
 pub(super) struct Term {
@@ -250,7 +178,7 @@ impl Term {
         if postings as usize <= BLOCK_POSTINGS {
             let block = Self::block(&mut input, (postings, labels), totals)?;
             let bound = block.bound;
-            let chunk = Chunk { blocks: vec![block], page: input.0.to_vec() };
+            let chunk = Chunk::new(input.0.to_vec(), vec![block]);
             let chunks = Chunks::Here(Arc::new(chunk));
             return Some(Self { postings, labels, bound, bounds: vec![bound], chunks });
         }
@@ -287,7 +215,7 @@ impl Term {
             return Some(false);
         }
         let block = Self::block(&mut input, (postings, labels), totals)?;
-        to.extend(block.postings(input.0));
+        block.each(input.0, |posting| to.push(posting));
         Some(true)
     }
 }
@@ -296,9 +224,16 @@ impl Term {
 pub(super) struct Chunk {
     page: Vec<u8>,
     pub(super) blocks: Vec<Block>,
+    /// The last ordinal of each block, side by side to be searched.
+    pub(super) lasts: Vec<u32>,
 }
 
 impl Chunk {
+    fn new(page: Vec<u8>, blocks: Vec<Block>) -> Self {
+        let lasts = blocks.iter().map(|block| block.bound.last).collect();
+        Self { page, blocks, lasts }
+    }
+
     /// Takes the first of `left`; `base` is the least ordinal that they could have.
     fn encode(
         left: &mut &[Posting],
@@ -327,21 +262,26 @@ impl Chunk {
         (bytes, whole.unwrap_or_else(|| Bound::of(&[], measure)))
     }
 
-    /// The ordinal of a posting of a block.
+    /// The posting of `ordinal` in a block that does not end before, as [`Block::get`] finds it.
     #[inline]
-    pub(super) fn ordinal(&self, block: &Block, at: usize) -> u32 {
-        block.ordinal(&self.page, at)
+    pub(super) fn get(&self, block: &Block, place: &mut Place, ordinal: u32) -> Option<Posting> {
+        block.get(&self.page, place, ordinal)
     }
 
-    /// A posting of a block.
-    #[inline]
-    pub(super) fn posting(&self, block: &Block, at: usize) -> Posting {
-        block.posting(&self.page, at)
+    /// How many postings of a block there are before `ordinal`; see [`Block::count_before`].
+    pub(super) fn count_before(&self, block: &Block, ordinal: u32) -> (u32, u32) {
+        block.count_before(&self.page, ordinal)
     }
 
-    /// All postings, put into `to`.
-    pub(super) fn postings(&self, to: &mut Vec<Posting>) {
-        self.blocks.iter().for_each(|block| to.extend(block.postings(&self.page)));
+    /// Calls `visit` with all postings of a block, in order.
+    #[inline]
+    pub(super) fn each_of(&self, block: &Block, visit: impl FnMut(Posting)) {
+        block.each(&self.page, visit);
+    }
+
+    /// Calls `visit` with all postings, in order.
+    pub(super) fn each(&self, mut visit: impl FnMut(Posting)) {
+        self.blocks.iter().for_each(|block| block.each(&self.page, &mut visit));
     }
 }
 
@@ -358,10 +298,10 @@ impl Page for Chunk {
             blocks.push(block);
             (base, start) = (bound.last.checked_add(1)?, end);
         }
-        (start == page.len()).then_some(Self { page, blocks })
+        (start == page.len()).then(|| Self::new(page, blocks))
     }
 
     fn bytes(&self) -> usize {
-        self.page.len() + self.blocks.len() * size_of::<Block>()
+        self.page.len() + self.blocks.len() * size_of::<(Block, u32)>()
     }
 }

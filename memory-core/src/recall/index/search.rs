@@ -1,4 +1,4 @@
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use super::{
     blobs::Blobs,
@@ -6,10 +6,11 @@ use super::{
     context, cursor,
     document::{term_key, token_key},
     formula::Formula,
+    max_score::collect,
     part::{Part, Stretch},
-    postings::Term,
+    query_term::QueryTerm,
     segment::{Segment, Sign},
-    top::{Judge, Spot, Top, collect},
+    top::{Judge, Spot, Top},
     values::ValuesBlock,
 };
 use crate::{
@@ -101,8 +102,8 @@ pub(super) struct Searched<'p, 's, 'b> {
     pub(super) terms: &'p [Vec<u8>],
     /// What is searched: by segment and sign.
     stretches: Vec<[Stretch; 2]>,
-    /// By segment, the terms that its added documents have, with their positions in `terms`.
-    found: Vec<Vec<(usize, Arc<Term>)>>,
+    /// By segment, the terms that its added documents have.
+    found: Vec<Vec<QueryTerm>>,
 }
 
 impl<'p, 's, 'b> Searched<'p, 's, 'b> {
@@ -114,21 +115,21 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
         let mut searched = Self { parts, terms, stretches: Vec::new(), found: Vec::new() };
         for [adds, removes] in parts {
             searched.stretches.push([adds.within(workspace)?, removes.within(workspace)?]);
-            let is_searched = !searched.ordinals(searched.found.len()).is_empty();
+            let is_searched = !searched.stretch(searched.found.len()).ordinals.is_empty();
             let found = if is_searched { find(adds, terms)? } else { Vec::new() };
             searched.found.push(found);
         }
         Ok(searched)
     }
 
-    /// The terms that the added documents of a segment have, with their positions in `terms`.
-    pub(super) fn found(&self, segment: usize) -> &[(usize, Arc<Term>)] {
+    /// The terms that the added documents of a segment have.
+    pub(super) fn found(&self, segment: usize) -> &[QueryTerm] {
         &self.found[segment]
     }
 
     /// The searched documents of a segment.
-    pub(super) fn ordinals(&self, segment: usize) -> &Range<u32> {
-        &self.stretches[segment][Sign::Adds as usize].ordinals
+    pub(super) fn stretch(&self, segment: usize) -> &Stretch {
+        &self.stretches[segment][Sign::Adds as usize]
     }
 
     pub(super) fn adds(&self, segment: usize) -> &'p Part<'s, 'b> {
@@ -161,7 +162,7 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
         let mut top = Top::new(k);
         // The newest first: among equals they win.
         for segment in (0..self.parts.len()).rev() {
-            let stretch = &self.stretches[segment][Sign::Adds as usize];
+            let stretch = self.stretch(segment);
             if !stretch.ordinals.is_empty() {
                 let part = (segment, self.adds(segment));
                 collect(part, stretch, self.found(segment), formula, judge, &mut top)?;
@@ -186,11 +187,11 @@ pub(super) fn is_there(parts: &[[Part<'_, '_>; 2]], segment: usize, number: u64)
     Ok(true)
 }
 
-/// Which of `terms` a part has, with their positions.
-fn find(part: &Part<'_, '_>, terms: &[Vec<u8>]) -> Result<Vec<(usize, Arc<Term>)>> {
+/// Which of `terms` a part has.
+fn find(part: &Part<'_, '_>, terms: &[Vec<u8>]) -> Result<Vec<QueryTerm>> {
     let mut found = Vec::new();
     for (at, term) in terms.iter().enumerate() {
-        found.extend(part.term(term)?.map(|term| (at, term)));
+        found.extend(part.term(term)?.map(|term| QueryTerm::new(at, term)));
     }
     Ok(found)
 }
@@ -199,14 +200,14 @@ fn find(part: &Part<'_, '_>, terms: &[Vec<u8>]) -> Result<Vec<(usize, Arc<Term>)
 fn tally(
     part: &Part<'_, '_>,
     stretch: &Stretch,
-    found: &[(usize, Arc<Term>)],
+    found: &[QueryTerm],
     statistics: &mut Statistics,
 ) -> Result<()> {
     let Range { start, end } = stretch.ordinals;
     statistics.add_many(u64::from(end - start), stretch.length);
-    for (at, term) in found {
+    for term in found {
         let (postings, labels) = cursor::count(part, term, &stretch.ordinals)?;
-        statistics.add_term(*at, postings, labels);
+        statistics.add_term(term.position, postings, labels);
     }
     Ok(())
 }

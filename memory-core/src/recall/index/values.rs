@@ -1,6 +1,6 @@
 use super::{
     bytes::{Input, put_bytes, put_number},
-    column::{Column, put_column},
+    column::{Column, put_columns},
     page::Page,
     segment::Totals,
 };
@@ -26,7 +26,7 @@ pub(super) struct Values {
     pub(super) role: String,
 }
 
-/// Up to [`BLOCK`] documents' values, read one by one.
+/// Up to [`BLOCK`] documents' values but for their lengths, read one by one.
 pub(super) struct ValuesBlock {
     bytes: Vec<u8>,
     rows: usize,
@@ -35,7 +35,6 @@ pub(super) struct ValuesBlock {
     group: Column,
     position: Column,
     created_at: Column,
-    length: Column,
     role: Column,
     flags: Column,
 }
@@ -56,10 +55,9 @@ impl Page for ValuesBlock {
         for _ in 0..input.number()? {
             roles.push(input.text()?.to_owned());
         }
-        let mut column = || Column::read(&bytes, &mut input, rows);
-        let (number, group, position) = (column()?, column()?, column()?);
-        let (created_at, length, role, flags) = (column()?, column()?, column()?, column()?);
-        Some(Self { bytes, rows, roles, number, group, position, created_at, length, role, flags })
+        let [number, group, position, created_at, role, flags] =
+            Column::read(&bytes, &mut input, rows)?;
+        Some(Self { bytes, rows, roles, number, group, position, created_at, role, flags })
     }
 
     fn bytes(&self) -> usize {
@@ -78,15 +76,13 @@ impl ValuesBlock {
         for role in &roles {
             put_bytes(&mut bytes, role.as_bytes());
         }
-        put_column(&mut bytes, rows.iter().map(|row| row.number));
-        put_column(&mut bytes, rows.iter().map(|row| row.place.0));
-        put_column(&mut bytes, rows.iter().map(|row| row.place.1));
-        put_column(&mut bytes, rows.iter().map(|row| unsigned(row.created_at)));
-        put_column(&mut bytes, rows.iter().map(|row| row.length));
-        let role = |row: &Values| roles.partition_point(|role| *role < row.role.as_str()) as u64;
-        put_column(&mut bytes, rows.iter().map(role));
-        let flags = |row: &Values| OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
-        put_column(&mut bytes, rows.iter().map(flags));
+        let columns = |row: &Values| {
+            let role = roles.partition_point(|role| *role < row.role.as_str()) as u64;
+            let flags = OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
+            let (group, position) = row.place;
+            [row.number, group, position, unsigned(row.created_at), role, flags]
+        };
+        put_columns(&mut bytes, rows.iter().map(columns));
         bytes
     }
 
@@ -106,10 +102,6 @@ impl ValuesBlock {
         unsigned(self.created_at.get(&self.bytes, row).cast_signed()).cast_signed()
     }
 
-    pub(super) fn length(&self, row: usize) -> u64 {
-        self.length.get(&self.bytes, row)
-    }
-
     pub(super) fn open(&self, row: usize) -> bool {
         self.flags.get(&self.bytes, row) & OPEN != 0
     }
@@ -123,12 +115,13 @@ impl ValuesBlock {
         self.roles.get(role).map_or("", String::as_str)
     }
 
-    pub(super) fn get(&self, row: usize) -> Values {
+    /// All values of the document in row `row`, whose length this is.
+    pub(super) fn get(&self, row: usize, length: u64) -> Values {
         Values {
             number: self.number(row),
             place: self.place(row),
             created_at: self.created_at(row),
-            length: self.length(row),
+            length,
             open: self.open(row),
             asks: self.asks(row),
             role: self.role(row).to_owned(),
