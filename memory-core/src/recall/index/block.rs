@@ -215,3 +215,57 @@ fn ones(page: &[u8], words: Packed, from: u32, to: u32) -> usize {
     }
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Near to each other and far apart: as a set, and packed.
+        #[test]
+        fn postings_come_back(
+            base in 0..1_000_u32,
+            gap in 1..40_u32,
+            postings in prop::collection::vec((0..40_u32, 1..4_u32, any::<bool>()), 1..=BLOCK_POSTINGS),
+            labels in any::<bool>(),
+            before in 0..9_usize,
+        ) {
+            let mut next = base;
+            let postings: Vec<Posting> = postings
+                .into_iter()
+                .map(|(distance, count, label)| {
+                    let ordinal = next + distance % gap;
+                    next = ordinal + 1;
+                    Posting { ordinal, count, label: label && labels }
+                })
+                .collect();
+            let bound = Bound::of(&postings, &|_| (0, 0, false));
+            let mut page = vec![0xff; before];
+            Block::put(&mut page, &postings, &bound, base);
+            let end = page.len();
+            page.push(0xff);
+            let (block, found_end) = Block::read(&page, before, bound, base).unwrap();
+            prop_assert_eq!(found_end, end);
+
+            let mut all = Vec::new();
+            block.each(&page, |posting| all.push(posting));
+            prop_assert_eq!(&all, &postings);
+            let by_ordinal: BTreeMap<u32, Posting> =
+                postings.iter().map(|posting| (posting.ordinal, *posting)).collect();
+            let mut place = Place::default();
+            for ordinal in base..=bound.last {
+                let found = block.get(&page, &mut place, ordinal);
+                prop_assert_eq!(found, by_ordinal.get(&ordinal).copied());
+                let earlier = by_ordinal.range(..ordinal);
+                let count = earlier.clone().count();
+                let labels = earlier.filter(|(_, posting)| posting.label).count();
+                let (found, found_labels) = block.count_before(&page, ordinal);
+                prop_assert_eq!((found as usize, found_labels as usize), (count, labels));
+            }
+        }
+    }
+}

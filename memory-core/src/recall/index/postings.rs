@@ -46,7 +46,7 @@ pub(super) struct Bound {
 pub(super) type Measure<'m> = dyn Fn(u32) -> (u64, i64, bool) + 'm;
 
 impl Bound {
-    fn of(postings: &[Posting], measure: &Measure<'_>) -> Self {
+    pub(super) fn of(postings: &[Posting], measure: &Measure<'_>) -> Self {
         let mut bound = Self {
             last: 0,
             postings: 0,
