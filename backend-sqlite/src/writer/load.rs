@@ -90,13 +90,14 @@ impl SqliteWriter {
         self.view.find::<T, _>(T::BY_ID, [id], T::stored)
     }
 
-    /// The id of what has an index in a session. The session itself has been loaded.
+    /// The id of what has an index in a session.
     fn slot<T: Table>(&self, session: &SessionId, index: u64) -> Result<Option<String>> {
-        let (Some(pk), Ok(index)) = (self.sessions.get(session), i64::try_from(index)) else {
-            return Ok(None);
-        };
+        let Ok(index) = i64::try_from(index) else { return Ok(None) };
         let table = T::TABLE;
-        let sql = format!("SELECT id FROM {table} WHERE session = ? AND position = ?");
-        self.view.value(&sql, [*pk, index])
+        let sql = format!(
+            "SELECT id FROM {table} WHERE position = ? \
+             AND session = (SELECT pk FROM sessions WHERE id = ?)"
+        );
+        self.view.value(&sql, rusqlite::params![index, session.as_str()])
     }
 }

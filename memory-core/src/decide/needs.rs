@@ -30,9 +30,9 @@ pub struct Needs {
     pub audits: BTreeSet<AuditId>,
     /// The ends of audit chains.
     pub audit_heads: BTreeSet<Workspace>,
-    /// Which turn has this index in this session.
+    /// Which turn has this index in this session, which need not be among `sessions`.
     pub turn_slots: BTreeSet<(SessionId, u64)>,
-    /// Which step has this index in this session.
+    /// Which step has this index in this session, likewise.
     pub step_slots: BTreeSet<(SessionId, u64)>,
     /// How many records workspaces have.
     pub workspaces: BTreeSet<Workspace>,

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     Engine, Reader,
-    tender::{Due, Tender, Urge},
+    tender::{Due, Stake, Tender, Urge},
 };
 use crate::{Error, ErrorKind, Result, Timestamp};
 
@@ -21,11 +21,20 @@ pub(super) struct Background {
     asks: Option<mpsc::Sender<Ask>>,
     answers: mpsc::Receiver<Result<Vec<Due>>>,
     is_asked: bool,
+    /// The answer, once it was received.
+    ready: Option<Answer>,
     /// What is to be told with the next question.
     has_committed: bool,
-    is_lost: bool,
+    lost: Vec<Stake>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What came of a question.
+pub(super) enum Answer {
+    Steps(Result<Vec<Due>>),
+    /// The thread has panicked.
+    Ended,
 }
 
 /// What is asked for: the next steps over the state that the store is in then.
@@ -34,8 +43,8 @@ struct Ask {
     urge: Urge,
     /// Whether something was committed since it was last asked.
     has_committed: bool,
-    /// Whether what it answered was not all written.
-    is_lost: bool,
+    /// What it answered that was not written.
+    lost: Vec<Stake>,
 }
 
 impl Background {
@@ -66,8 +75,9 @@ impl Background {
             asks,
             answers,
             is_asked: false,
+            ready: None,
             has_committed: false,
-            is_lost: false,
+            lost: Vec::new(),
             is_over,
             thread,
         })
@@ -88,29 +98,40 @@ impl Background {
         self.has_committed = true;
     }
 
-    /// Not all that it answered was written.
-    pub(super) fn note_loss(&mut self) {
-        self.is_lost = true;
+    /// Something that it answered was not written.
+    pub(super) fn note_loss(&mut self, lost: impl IntoIterator<Item = Stake>) {
+        self.lost.extend(lost);
     }
 
     pub(super) fn ask(&mut self, now: Timestamp, urge: Urge) {
         let has_committed = mem::take(&mut self.has_committed);
-        let ask = Ask { now, urge, has_committed, is_lost: mem::take(&mut self.is_lost) };
-        // It ends before it is told to only if it panicked.
-        self.is_asked = self.asks.as_ref().is_some_and(|asks| asks.send(ask).is_ok());
+        let ask = Ask { now, urge, has_committed, lost: mem::take(&mut self.lost) };
+        if let Some(asks) = &self.asks {
+            // If it has ended, the answer says so.
+            let _ = asks.send(ask);
+            self.is_asked = true;
+        }
+    }
+
+    /// Whether there is an answer.
+    pub(super) fn has_answer(&mut self) -> bool {
+        if self.is_asked && self.ready.is_none() {
+            self.ready = match self.answers.try_recv() {
+                Ok(answer) => Some(Answer::Steps(answer)),
+                Err(mpsc::TryRecvError::Empty) => None,
+                Err(mpsc::TryRecvError::Disconnected) => Some(Answer::Ended),
+            };
+        }
+        self.ready.is_some()
     }
 
     /// The answer, if it is there; `waits` for it.
-    pub(super) fn answer(&mut self, waits: bool) -> Option<Result<Vec<Due>>> {
-        if !self.is_asked {
-            return None;
+    pub(super) fn answer(&mut self, waits: bool) -> Option<Answer> {
+        if !self.has_answer() && self.is_asked && waits {
+            self.ready = Some(self.answers.recv().map_or(Answer::Ended, Answer::Steps));
         }
-        let answer = match self.answers.try_recv() {
-            Err(mpsc::TryRecvError::Empty) if waits => self.answers.recv().ok(),
-            Err(mpsc::TryRecvError::Empty) => return None,
-            answer => answer.ok(),
-        };
-        self.is_asked = false;
+        let answer = self.ready.take();
+        self.is_asked &= answer.is_none();
         answer
     }
 }
@@ -134,9 +155,7 @@ fn work<E: Engine>(
     ask: &Ask,
     is_over: &AtomicBool,
 ) -> Result<Vec<Due>> {
-    if ask.is_lost {
-        tender.reset();
-    }
+    ask.lost.iter().for_each(|lost| tender.lose(*lost));
     if ask.has_committed {
         tender.has_committed();
     }

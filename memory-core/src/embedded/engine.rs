@@ -20,7 +20,8 @@ pub trait Engine: Send + Sync + 'static {
     /// What kind of store it is.
     fn info(&self) -> BackendInfo;
 
-    /// How many readers there may be at once; with 0 the writer reads too.
+    /// How many callers may read at once; with 0 the writer reads too. Else there is one reader more, by
+    /// which the recall indexes are worked out.
     fn readers(&self) -> usize;
 
     /// Opens a reader. Called on a thread of its own.

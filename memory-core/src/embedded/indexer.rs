@@ -1,10 +1,10 @@
 use super::{
     View, Writer,
     analysis::Analysis,
-    tender::{BULK, Due, Tender, Urge},
+    tender::{BULK, Due, Stake, Tender, Urge},
 };
 use crate::{
-    Episode, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
+    Episode, Error, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
     decide::{Change, Put},
     recall::{
         Analyzer, Language,
@@ -15,6 +15,9 @@ use crate::{
 /// So many records that the index has not come to keep the writer waiting for what is worked out of
 /// them: recall has to read them as they are.
 const LAG: u64 = 3_072;
+
+/// How often it is tried to merge all there is while others commit.
+const ATTEMPTS: usize = 8;
 
 /// The kinds of records that are recalled.
 pub(super) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];
@@ -94,41 +97,52 @@ impl Indexer {
                 && let Some(mut blobs) = writer.index(index.kind)
             {
                 if removals.is_lost {
-                    clear(&mut *blobs)?;
+                    clear(&mut *blobs, language)?;
+                    continue;
                 }
-                if removals.has_newer || removals.is_lost {
-                    let coverage =
-                        if removals.is_lost { Coverage::default() } else { removals.coverage };
-                    coverage.put(&mut *blobs, language)?;
+                if removals.has_newer {
+                    removals.coverage.put(&mut *blobs, language)?;
                 }
-                if !removals.is_lost {
-                    append(&mut *blobs, index.kind, &mut removals.changes)?;
-                }
+                append(&mut *blobs, index.kind, &mut removals.changes)?;
             }
         }
         Ok(())
     }
 
-    /// Writes in the open transaction what was worked out before. False if not all of it was taken.
+    /// Writes in the open transaction what was worked out before. Returns what was refused.
     pub(super) fn write_steps(
         &mut self,
         writer: &mut impl Writer,
         steps: Vec<Due>,
         now: Timestamp,
-    ) -> Result<bool> {
-        let mut are_taken = true;
-        for Due { kind, step, numbers } in steps {
+    ) -> Result<Vec<Stake>> {
+        // What waits is known by what was committed here, but others may have indexed it.
+        let is_counted = self.is_behind() || steps.iter().any(|due| due.stake().extends);
+        let mut refused = Vec::new();
+        for due in steps {
+            let stake = due.stake();
             // An engine whose writer has no place for them loses them.
-            let Some(mut blobs) = writer.index(kind) else { continue };
-            let is_taken = step.apply(&mut *blobs, now)?;
-            are_taken &= is_taken;
-            if let Some(index) = self.indexes.iter_mut().find(|index| index.kind == kind)
-                && is_taken
+            if let Some(mut blobs) = writer.index(due.kind)
+                && !due.step.apply(&mut *blobs, now)?
             {
-                index.waiting = index.waiting.saturating_sub(numbers);
+                refused.push(stake);
             }
         }
-        Ok(are_taken)
+        if is_counted {
+            self.count_waiting(writer.view())?;
+        }
+        Ok(refused)
+    }
+
+    fn count_waiting(&mut self, view: &dyn View) -> Result<()> {
+        let language = self.language();
+        for index in &mut self.indexes {
+            if let Some(blobs) = view.index(index.kind) {
+                let covered = Coverage::get(&*blobs, language)?.last;
+                index.waiting = view.last_number(index.kind)?.saturating_sub(covered);
+            }
+        }
+        Ok(())
     }
 
     /// Whether so many records wait that they are to be indexed now.
@@ -156,7 +170,6 @@ impl Indexer {
     /// Forgets what was noted: the transaction is taken back.
     pub(super) fn reset(&mut self) {
         self.analysis.forget();
-        self.tender.reset();
         for index in &mut self.indexes {
             index.removals = None;
         }
@@ -170,31 +183,43 @@ impl Indexer {
         now: Timestamp,
         urge: Urge,
     ) -> Result<bool> {
-        self.within(writer, |indexer, writer| {
+        let mut at_stake = None;
+        let done = self.within(writer, |indexer, writer| {
             let Some(due) = indexer.tender.step(writer.view(), now, urge)? else {
                 return Ok(false);
             };
-            if !indexer.write_steps(writer, vec![due], now)? {
-                indexer.tender.reset();
+            at_stake = Some(due.stake());
+            let refused = indexer.write_steps(writer, vec![due], now)?;
+            for stake in refused {
+                indexer.tender.lose(stake);
             }
             Ok(true)
-        })
+        });
+        done.inspect_err(|_| at_stake.into_iter().for_each(|stake| self.tender.lose(stake)))
     }
 
     /// Merges all there is, so that nothing is left of what was removed.
     pub(super) fn merge_all(&mut self, writer: &mut impl Writer, now: Timestamp) -> Result<()> {
-        self.within(writer, |indexer, writer| {
-            for kind in KINDS {
-                if let Some(mut blobs) = writer.index(kind)
-                    && let Some(keeper) = indexer.tender.keeper(kind)
-                {
-                    keeper.begin_all(&mut *blobs)?;
+        // Another process may commit between its steps, and leave something to be merged again.
+        for _ in 0..ATTEMPTS {
+            let mut is_due = false;
+            self.within(writer, |indexer, writer| {
+                for kind in KINDS {
+                    if let Some(mut blobs) = writer.index(kind)
+                        && let Some(keeper) = indexer.tender.keeper(kind)
+                    {
+                        is_due |= keeper.begin_all(&mut *blobs)?;
+                    }
                 }
+                Ok(true)
+            })?;
+            while self.tend(writer, now, Urge::Due)? {}
+            if !is_due {
+                return Ok(());
             }
-            Ok(true)
-        })?;
-        while self.tend(writer, now, Urge::Due)? {}
-        Ok(())
+        }
+        let message = "others go on to change the store, so that its indexes are not merged whole";
+        Err(Error::new(ErrorKind::Timeout, message))
     }
 
     /// Begins to make the indexes anew: [`tend`](Self::tend) goes on.
@@ -204,10 +229,11 @@ impl Indexer {
 
     /// Drops the indexes, to be made anew from the records; in the open transaction.
     pub(super) fn drop_all<W: Writer>(&mut self, writer: &mut W) -> Result<()> {
+        let language = self.language();
         self.tender.reset();
         for index in &self.indexes {
             if let Some(mut blobs) = writer.index(index.kind) {
-                clear(&mut *blobs)?;
+                clear(&mut *blobs, language)?;
             }
         }
         Ok(())

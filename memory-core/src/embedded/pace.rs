@@ -3,6 +3,9 @@ use std::time::{Duration, Instant};
 /// A group waits for those of the last one for this part of the time that it took.
 const PATIENCE: u32 = 4;
 
+/// It waits no longer than this: a commit may have waited for others itself.
+const LONGEST: Duration = Duration::from_millis(1);
+
 /// The last group that was committed.
 #[derive(Default)]
 pub(super) struct Pace {
@@ -15,6 +18,6 @@ impl Pace {
     /// Whether more than the `count` batches that have come since `started` are worth waiting for: those
     /// who waited for the last group are likely to come again, and a commit takes much longer than they.
     pub(super) fn waits(&self, count: usize, started: Instant) -> bool {
-        count < self.count && started.elapsed() < self.took / PATIENCE
+        count < self.count && started.elapsed() < (self.took / PATIENCE).min(LONGEST)
     }
 }

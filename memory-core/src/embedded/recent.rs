@@ -17,7 +17,8 @@ struct Known {
 }
 
 impl Recent {
-    /// Takes what is known out of what is to be loaded. Those of turns are loaded with them.
+    /// Takes what is known out of what is to be loaded. The sessions of turns are loaded with them all the
+    /// same, in the form that is in the store.
     pub(super) fn take_known(&self, needs: &mut Needs) -> Vec<SessionId> {
         let mut known = Vec::new();
         needs.sessions.retain(|id| {

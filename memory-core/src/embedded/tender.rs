@@ -23,6 +23,8 @@ const STEP: u64 = 2_048;
 /// How much is to be done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urge {
+    /// What is new, if it is much.
+    Behind,
     /// What must not be put off.
     Due,
     /// All that is new, too: it has waited for some time.
@@ -60,8 +62,20 @@ struct Kept {
 pub(super) struct Due {
     pub(super) kind: RecordKind,
     pub(super) step: Step,
-    /// How many numbers the index comes to by it.
-    pub(super) numbers: u64,
+}
+
+/// What is lost if a step is not written.
+#[derive(Clone, Copy)]
+pub(super) struct Stake {
+    pub(super) kind: RecordKind,
+    /// Whether it is what is new; else a merge.
+    pub(super) extends: bool,
+}
+
+impl Due {
+    pub(super) fn stake(&self) -> Stake {
+        Stake { kind: self.kind, extends: self.step.extends() }
+    }
 }
 
 impl Tender {
@@ -84,6 +98,16 @@ impl Tender {
     }
 
     /// A step was not written.
+    pub(super) fn lose(&mut self, lost: Stake) {
+        if let Some(kept) = self.kinds.iter_mut().find(|kept| kept.kind == lost.kind) {
+            kept.trace = None;
+            if !lost.extends {
+                kept.keeper.reset();
+            }
+        }
+    }
+
+    /// The indexes are to be begun anew.
     pub(super) fn reset(&mut self) {
         self.has_committed();
         for kept in &mut self.kinds {
@@ -101,15 +125,23 @@ impl Tender {
         is_over: &AtomicBool,
     ) -> Result<Vec<Due>> {
         let started = Instant::now();
-        let mut steps = Vec::new();
-        while let Some(due) = self.step(view, now, urge)? {
-            let goes_on = due.step.goes_on();
-            steps.push(due);
+        let mut steps: Vec<Due> = Vec::new();
+        loop {
+            match self.step(view, now, urge) {
+                Ok(None) => return Ok(steps),
+                Ok(Some(due)) => steps.push(due),
+                Err(error) => {
+                    for due in &steps {
+                        self.lose(due.stake());
+                    }
+                    return Err(error);
+                }
+            }
+            let goes_on = steps.last().is_some_and(|due| due.step.goes_on());
             if !goes_on || started.elapsed() >= TOGETHER || is_over.load(Ordering::Relaxed) {
-                break;
+                return Ok(steps);
             }
         }
-        Ok(steps)
     }
 
     /// The next step, if there is any to do.
@@ -129,7 +161,9 @@ impl Tender {
             self.owed = started.elapsed();
             return Ok(Some(due));
         }
-        if let Some(due) = self.keep_any(view, now, urge)? {
+        if urge != Urge::Behind
+            && let Some(due) = self.keep_any(view, now, urge)?
+        {
             self.owed = self.owed.saturating_sub(started.elapsed());
             return Ok(Some(due));
         }
@@ -141,7 +175,7 @@ impl Tender {
     fn extend_any(&mut self, view: &dyn View, urge: Urge) -> Result<Option<Due>> {
         for at in 0..self.kinds.len() {
             if let Some((numbers, has_words)) = self.missing(view, at)?
-                && (urge != Urge::Due || numbers.end - numbers.start >= BULK)
+                && (matches!(urge, Urge::New | Urge::All) || numbers.end - numbers.start >= BULK)
             {
                 return self.extend(view, at, numbers, has_words).map(Some);
             }
@@ -195,7 +229,7 @@ impl Tender {
         let coverage = Coverage { last, has_words };
         let is_first = missing.start == 1;
         let step = Step::extend(&*blobs, kind, language, coverage, is_first, &mut changes)?;
-        self.due(at, step, last - missing.start + 1)
+        self.due(at, step)
     }
 
     fn keep_any(&mut self, view: &dyn View, now: Timestamp, urge: Urge) -> Result<Option<Due>> {
@@ -204,13 +238,13 @@ impl Tender {
             if let Some(blobs) = view.index(*kind)
                 && let Some(step) = keeper.step(&*blobs, now, urge == Urge::All)?
             {
-                return self.due(at, step, 0).map(Some);
+                return self.due(at, step).map(Some);
             }
         }
         Ok(None)
     }
 
-    fn due(&mut self, at: usize, step: Step, numbers: u64) -> Result<Due> {
+    fn due(&mut self, at: usize, step: Step) -> Result<Due> {
         let Kept { kind, trace, .. } = &mut self.kinds[at];
         if let Some(new) = step.trace()
             && trace.replace(new) == *trace
@@ -218,7 +252,7 @@ impl Tender {
             *trace = None;
             return Err(lost());
         }
-        Ok(Due { kind: *kind, step, numbers })
+        Ok(Due { kind: *kind, step })
     }
 }
 

@@ -14,12 +14,12 @@ use tokio::sync::{
 
 use super::{
     Writer,
-    background::Background,
+    background::{Answer, Background},
     group::{Job, Waiting},
     indexer::Indexer,
     pace::Pace,
     recent::Recent,
-    tender::{Due, Urge},
+    tender::{Due, Stake, Urge},
     tending::{Outlook, Tending},
 };
 use crate::{Clock, Error, Receipt, Result, decide::decide};
@@ -61,13 +61,13 @@ fn wait<W>(queue: &mut mpsc::Receiver<Job<W>>, limit: Duration) -> Poll<Option<J
 }
 
 /// What a batch came to.
-struct Answer {
+struct Verdict {
     result: Result<Receipt>,
     /// Whether it changed anything: a replayed receipt was told before.
     is_news: bool,
 }
 
-impl Answer {
+impl Verdict {
     fn refused(error: Error) -> Self {
         Self { result: Err(error), is_news: false }
     }
@@ -110,6 +110,9 @@ impl<W: Writer> Worker<W> {
         let started = Instant::now();
         loop {
             let is_asked = self.background.as_ref().is_some_and(Background::is_asked);
+            if self.background.as_mut().is_some_and(Background::has_answer) {
+                return Some(Job::Wake);
+            }
             match queue.try_recv() {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
@@ -141,7 +144,9 @@ impl<W: Writer> Worker<W> {
     /// Has the indexes tended, if there is anything to do: aside, or else here.
     fn look(&mut self) {
         let urge = self.urge();
-        self.tending.looked = Instant::now();
+        if urge != Urge::Due {
+            self.tending.looked = Instant::now();
+        }
         let Some(background) = &mut self.background else {
             self.tend(urge);
             return;
@@ -155,10 +160,10 @@ impl<W: Writer> Worker<W> {
     /// order than before; the next commit will tell what is wrong.
     fn tend(&mut self, urge: Urge) {
         let now = self.clock.now();
-        let done = self.indexer.tend(&mut self.writer, now, urge).unwrap_or_else(|_| {
+        let done = self.indexer.tend(&mut self.writer, now, urge).unwrap_or(false);
+        if !done {
             self.indexer.give_up();
-            false
-        });
+        }
         self.tending.outlook = match (done, urge) {
             (true, _) => Outlook::More,
             (false, Urge::All) => Outlook::Tidy,
@@ -173,7 +178,10 @@ impl<W: Writer> Worker<W> {
             self.tending.outlook = Outlook::More;
         }
         let has_more = |worker: &Self| worker.tending.outlook == Outlook::More;
-        if self.background.is_some() && !mem::take(&mut self.tending.is_here) {
+        if self.background.is_some() {
+            while mem::take(&mut self.tending.is_here) && self.indexer.is_behind() {
+                self.tend(Urge::Behind);
+            }
             if has_more(self) {
                 self.look();
             }
@@ -189,7 +197,10 @@ impl<W: Writer> Worker<W> {
         let mut held = None;
         while let Some(job) = held.take().or_else(|| self.next(&mut queue)) {
             match job {
-                Job::Task(task) => task(&mut self.writer, &mut self.indexer),
+                Job::Task(task) => {
+                    task(&mut self.writer, &mut self.indexer);
+                    self.note_change();
+                }
                 Job::Wake => {
                     self.group(Vec::new());
                     match self.tending.outlook {
@@ -243,11 +254,15 @@ impl<W: Writer> Worker<W> {
     fn steps(&mut self) -> Vec<Due> {
         let is_far_behind = self.indexer.is_far_behind();
         let Some(background) = &mut self.background else { return Vec::new() };
-        let Some(answer) = background.answer(is_far_behind) else { return Vec::new() };
-        let steps = answer.unwrap_or_else(|_| {
-            background.note_loss();
-            Vec::new()
-        });
+        let steps = match background.answer(is_far_behind) {
+            // A failure leaves the indexes as they are; the next commit will tell what is wrong.
+            Some(Answer::Steps(steps)) => steps.unwrap_or_default(),
+            Some(Answer::Ended) => {
+                self.background = None;
+                return Vec::new();
+            }
+            None => return Vec::new(),
+        };
         self.tending.outlook = if !steps.is_empty() {
             Outlook::More
         } else if self.tending.is_idle && !background.has_committed() {
@@ -268,15 +283,31 @@ impl<W: Writer> Worker<W> {
         if steps.is_empty() {
             return self.batches(group);
         }
-        if let Ok(answers) = self.transaction(&group, steps) {
-            return self.answer_all(group, answers);
-        }
+        let at_stake: Vec<Stake> = steps.iter().map(Due::stake).collect();
+        let error = match self.transaction(&group, steps) {
+            Ok(answers) => return self.answer_all(group, answers),
+            Err(error) => error,
+        };
         self.tending.outlook = Outlook::Tidy;
         self.indexer.give_up();
         if let Some(background) = &mut self.background {
-            background.note_loss();
+            background.note_loss(at_stake);
         }
-        self.batches(group);
+        if error.is_retryable() {
+            self.refuse(group, &error);
+        } else {
+            self.batches(group);
+        }
+    }
+
+    /// Something was written: there may be work for the indexes.
+    fn note_change(&mut self) {
+        if self.tending.outlook == Outlook::Tidy {
+            self.tending.outlook = Outlook::Unknown;
+        }
+        if let Some(background) = &mut self.background {
+            background.note_commit();
+        }
     }
 
     /// If the engine fails, nobody in the group is acknowledged; each is then tried alone, so that
@@ -289,9 +320,7 @@ impl<W: Writer> Worker<W> {
         match self.transaction(&group, Vec::new()) {
             Ok(answers) => self.answer_all(group, answers),
             Err(error) if group.len() == 1 || error.is_retryable() => {
-                for waiting in group {
-                    self.answer(waiting.reply, Answer::refused(error.clone()));
-                }
+                self.refuse(group, &error);
             }
             Err(_) => {
                 for waiting in group {
@@ -301,13 +330,19 @@ impl<W: Writer> Worker<W> {
         }
     }
 
-    fn answer_all(&self, group: Vec<Waiting>, answers: Vec<Answer>) {
+    fn refuse(&self, group: Vec<Waiting>, error: &Error) {
+        for waiting in group {
+            self.answer(waiting.reply, Verdict::refused(error.clone()));
+        }
+    }
+
+    fn answer_all(&self, group: Vec<Waiting>, answers: Vec<Verdict>) {
         for (waiting, answer) in group.into_iter().zip(answers) {
             self.answer(waiting.reply, answer);
         }
     }
 
-    fn answer(&self, reply: oneshot::Sender<Result<Receipt>>, answer: Answer) {
+    fn answer(&self, reply: oneshot::Sender<Result<Receipt>>, answer: Verdict) {
         if self.feed.receiver_count() > 0
             && answer.is_news
             && let Ok(receipt) = &answer.result
@@ -319,25 +354,20 @@ impl<W: Writer> Worker<W> {
     }
 
     /// One transaction: the answer to each batch, or the engine's failure, with nothing stored.
-    fn transaction(&mut self, group: &[Waiting], steps: Vec<Due>) -> Result<Vec<Answer>> {
+    fn transaction(&mut self, group: &[Waiting], steps: Vec<Due>) -> Result<Vec<Verdict>> {
         let during = |e: Error| e.during("commit");
         self.writer.begin().map_err(during)?;
         let answers = self.decide_all(group).and_then(|answers| {
             self.indexer.write(&mut self.writer)?;
             let now = self.clock.now();
-            let are_taken = self.indexer.write_steps(&mut self.writer, steps, now)?;
+            let refused = self.indexer.write_steps(&mut self.writer, steps, now)?;
             self.writer.commit()?;
-            self.tending.is_here |= !are_taken;
-            if !group.is_empty() && self.tending.outlook == Outlook::Tidy {
-                self.tending.outlook = Outlook::Unknown;
-            }
+            self.tending.is_here |= refused.iter().any(|stake| stake.extends);
             if let Some(background) = &mut self.background {
-                if !group.is_empty() {
-                    background.note_commit();
-                }
-                if !are_taken {
-                    background.note_loss();
-                }
+                background.note_loss(refused);
+            }
+            if !group.is_empty() {
+                self.note_change();
             }
             Ok(answers)
         });
@@ -348,7 +378,7 @@ impl<W: Writer> Worker<W> {
         })
     }
 
-    fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Answer>> {
+    fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Verdict>> {
         let mut answers = Vec::with_capacity(group.len());
         let mut recent = Recent::default();
         for Waiting { prepared, .. } in group {
@@ -361,9 +391,9 @@ impl<W: Writer> Worker<W> {
                     let is_news = !decision.changes.is_empty();
                     let changes = recent.hold_back(decision.changes);
                     self.indexer.apply(&mut self.writer, &changes)?;
-                    Answer { result: Ok(decision.receipt), is_news }
+                    Verdict { result: Ok(decision.receipt), is_news }
                 }
-                Err(refused) => Answer::refused(refused),
+                Err(refused) => Verdict::refused(refused),
             });
         }
         self.writer.apply(&recent.into_held())?;

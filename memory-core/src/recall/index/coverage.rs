@@ -41,8 +41,8 @@ impl Coverage {
     }
 
     /// Keeps it, never in the same form again: so a [`Step`](super::Step) is refused that was worked out
-    /// before. Whoever changes a record that is not covered keeps it anew. What an index of another version or language has is dropped when the first records
-    /// come into this one.
+    /// before. Whoever changes a record that is not covered keeps it anew. What an index of another
+    /// version or language has is dropped when the first records come into this one.
     pub fn put(self, blobs: &mut dyn BlobsMut, language: Language) -> Result<()> {
         let mut bytes = Vec::new();
         put_number(&mut bytes, VERSION);
@@ -54,12 +54,12 @@ impl Coverage {
     }
 }
 
-/// Empties the index in `blobs`. A [`Keeper`](super::Keeper) deletes the pages later.
-pub fn clear(blobs: &mut dyn BlobsMut) -> Result<()> {
-    blobs.delete(KEY)?;
+/// Empties the index in `blobs`, which covers nothing from now on. A [`Keeper`](super::Keeper) deletes the
+/// pages later.
+pub fn clear(blobs: &mut dyn BlobsMut, language: Language) -> Result<()> {
     for root in Root::all(&*blobs)? {
         root.unlist(blobs)?;
         let_go(blobs, &root)?;
     }
-    Ok(())
+    Coverage::default().put(blobs, language)
 }

@@ -7,7 +7,7 @@ use super::{
     loose::Loose,
     merge::Merge,
     root::Root,
-    segment::{Sign, page_keys},
+    segment::{Name, Sign, page_keys},
     step::{Step, Work, are_listed, replace},
 };
 use crate::{RecordKind, Result, Timestamp};
@@ -94,13 +94,15 @@ fn of_some_size(roots: &[Arc<Root>]) -> Option<Range<usize>> {
 pub struct Keeper {
     kind: RecordKind,
     merge: Option<Merge>,
+    /// A merge that was given up: its pages are to be deleted.
+    given_up: Option<Name>,
 }
 
 impl Keeper {
     /// A keeper of the index of `kind`.
     #[must_use]
     pub fn new(kind: RecordKind) -> Self {
-        Self { kind, merge: None }
+        Self { kind, merge: None, given_up: None }
     }
 
     /// Some milliseconds' work over one state of the map, if there is any to do. If nothing else is
@@ -112,6 +114,9 @@ impl Keeper {
         now: Timestamp,
         is_idle: bool,
     ) -> Result<Option<Step>> {
+        if let Some(name) = self.given_up.take() {
+            return Ok(Some(Step(Work::Abandon(name))));
+        }
         if let Some(merge) = self.merge.take() {
             return self.go_on(blobs, merge).map(Some);
         }
@@ -127,25 +132,27 @@ impl Keeper {
         self.go_on(blobs, merge).map(Some)
     }
 
-    /// From now on merges all there is. Whatever merge was under way is given up, whoever did it.
-    pub fn begin_all(&mut self, blobs: &mut dyn BlobsMut) -> Result<()> {
+    /// From now on merges all there is: returns whether there is anything to merge. Whatever merge was
+    /// under way is given up, whoever did it.
+    pub fn begin_all(&mut self, blobs: &mut dyn BlobsMut) -> Result<bool> {
         Loose::give_up_all(blobs)?;
         let roots = Root::all(&*blobs)?;
         let has_removed = |root: &Arc<Root>| root.totals(Sign::Removes).documents > 0;
         let is_due = roots.len() > 1 || roots.iter().any(has_removed);
         self.merge = is_due.then(|| Merge::new(roots, true, self.kind));
-        Ok(())
+        Ok(is_due)
     }
 
     /// Forgets what it was about: a step was not written.
     pub fn reset(&mut self) {
-        self.merge = None;
+        let begun = self.merge.take().filter(|merge| merge.has_begun);
+        self.given_up = begun.map(|merge| merge.name()).or(self.given_up);
     }
 
     fn go_on(&mut self, blobs: &dyn Blobs, mut merge: Merge) -> Result<Step> {
         let (name, is_first) = (merge.name(), !merge.has_begun);
         if !are_listed(&merge.roots, &Root::all(blobs)?) {
-            // Another process was quicker.
+            // Somebody else was quicker.
             return Ok(Step(Work::Abandon(name)));
         }
         let is_over = merge.step(blobs)?;

@@ -87,8 +87,13 @@ impl Step {
         }
     }
 
-    /// Writes it in the open transaction. False if it is refused: then the [`Keeper`](super::Keeper)
-    /// that worked it out is to be [`reset`](super::Keeper::reset).
+    /// Whether it brings in records; else it is a [`Keeper`](super::Keeper)'s.
+    pub fn extends(&self) -> bool {
+        matches!(self.0, Work::Extend { .. })
+    }
+
+    /// Writes it in the open transaction. False if it is refused: then the keeper that worked it out, if
+    /// one did, is to be [`reset`](super::Keeper::reset).
     pub fn apply(self, blobs: &mut dyn BlobsMut, now: Timestamp) -> Result<bool> {
         match self.0 {
             Work::Extend { kind, before, coverage, language, is_first, draft } => {
@@ -96,7 +101,7 @@ impl Step {
                     return Ok(false);
                 }
                 if is_first {
-                    clear(blobs)?;
+                    clear(blobs, language)?;
                 }
                 coverage.put(blobs, language)?;
                 draft.map_or(Ok(()), |draft| add(blobs, kind, draft))?;
@@ -104,7 +109,7 @@ impl Step {
             Work::Merge { name, roots, is_first, pages, is_over, root } => {
                 let is_ours = is_first || is_written(&*blobs, &name)?;
                 if !is_ours || !are_listed(&roots, &Root::all(&*blobs)?) {
-                    // Another process was quicker.
+                    // Somebody else was quicker: another process, or a commit that merged small ones.
                     Loose::Garbage.put(blobs, &name)?;
                     return Ok(false);
                 }

@@ -8,8 +8,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use proptest::prelude::*;
 
 use super::{
-    Analysed, Cache, Changes, Coverage, Keeper, Memory, Question, Sought, Step, append, documents,
-    find, search,
+    Analysed, Cache, Changes, Coverage, Keeper, Memory, Question, Sought, Step, append, clear,
+    documents, find, search,
 };
 use crate::{
     RecordKind, Timestamp, Workspace,
@@ -340,7 +340,7 @@ fn run(kind: RecordKind, acts: Vec<Act>) {
                 }
             }
             Act::All => {
-                store.keeper.begin_all(&mut store.map).unwrap();
+                let _ = store.keeper.begin_all(&mut store.map).unwrap();
                 // Whatever was held is of a merge that is given up, or deletes what it may.
                 store.held.clear();
                 store.keep(usize::MAX, false);
@@ -420,6 +420,11 @@ fn what_was_worked_out_before_a_change_is_refused() {
     Coverage::default().put(&mut store.map, language).unwrap();
     assert!(!late.apply(&mut store.map, now()).unwrap());
     assert!(documents(&store.map).unwrap().is_empty());
+
+    // Not even where the index was emptied since: there is nothing as there was nothing before.
+    let late = extend(&mut store, 1);
+    clear(&mut store.map, language).unwrap();
+    assert!(!late.apply(&mut store.map, now()).unwrap());
 
     let (first, second) = (extend(&mut store, 2), extend(&mut store, 2));
     assert!(first.apply(&mut store.map, now()).unwrap());
