@@ -18,7 +18,7 @@ use crate::{
 pub(super) const BULK: u64 = 1_024;
 
 /// How many records are indexed in a step.
-const STEP: u64 = 2_048;
+const STEP: u64 = 4_096;
 
 /// How much is to be done.
 #[derive(Clone, Copy, PartialEq, Eq)]
