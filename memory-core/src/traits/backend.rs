@@ -44,6 +44,8 @@ use crate::{
 ///   (`BATCH-OUTCOME-01`, `BATCH-OUTCOME-02`).
 /// - The same batch under one idempotency key, or the same body under one id, is stored once, however
 ///   many try at once (`WRITERS-ONCE-01`, `WRITERS-ONCE-02`, `WRITERS-ONCE-03`, `WRITERS-ONCE-04`).
+/// - What many writers change or delete as soon as it is there is recalled as it is then
+///   (`WRITERS-RECALL-01`, `WRITERS-RECALL-02`).
 /// - Where a store may be opened more than once, many may open a new one at once (`WRITERS-OPEN-01`).
 /// - What goes in comes out, in every field of every record (`FIDELITY-FIELD-01`), also after
 ///   reopening (`FIDELITY-FIELD-02`): numbers (`FIDELITY-NUMBER-01`), JSON of any shape
