@@ -39,12 +39,13 @@ impl Recent {
         }
     }
 
-    /// Takes note of the changes of a batch. Returns those that are to be applied now.
-    pub(super) fn hold_back(&mut self, changes: Vec<Change>) -> Vec<Change> {
+    /// Takes note of the changes of a batch. Returns those that are to be applied now: all, if it is the
+    /// last of its transaction.
+    pub(super) fn hold_back(&mut self, changes: Vec<Change>, is_last: bool) -> Vec<Change> {
         let mut rest = Vec::with_capacity(changes.len());
         for change in changes {
             match change {
-                Change::PutSession(Put { row, new: false }) => {
+                Change::PutSession(Put { row, new: false }) if !is_last => {
                     self.0.insert(row.record.id.clone(), Known { row, is_held: true });
                     continue;
                 }

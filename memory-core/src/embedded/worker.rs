@@ -381,7 +381,8 @@ impl<W: Writer> Worker<W> {
     fn decide_all(&mut self, group: &[Waiting]) -> Result<Vec<Verdict>> {
         let mut answers = Vec::with_capacity(group.len());
         let mut recent = Recent::default();
-        for Waiting { prepared, .. } in group {
+        for (at, Waiting { prepared, .. }) in group.iter().enumerate() {
+            let is_last = at + 1 == group.len();
             let mut needs = prepared.needs();
             let known = recent.take_known(&mut needs);
             let mut loaded = self.writer.load(&needs)?;
@@ -389,14 +390,17 @@ impl<W: Writer> Worker<W> {
             answers.push(match decide(prepared, loaded, self.clock.now()) {
                 Ok(decision) => {
                     let is_news = !decision.changes.is_empty();
-                    let changes = recent.hold_back(decision.changes);
+                    let changes = recent.hold_back(decision.changes, is_last);
                     self.indexer.apply(&mut self.writer, &changes)?;
                     Verdict { result: Ok(decision.receipt), is_news }
                 }
                 Err(refused) => Verdict::refused(refused),
             });
         }
-        self.writer.apply(&recent.into_held())?;
+        let held = recent.into_held();
+        if !held.is_empty() {
+            self.writer.apply(&held)?;
+        }
         Ok(answers)
     }
 }
