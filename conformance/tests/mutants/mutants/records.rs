@@ -74,7 +74,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a revision clears what it does not set",
-        &["EPISODE-REVISE-01", "EPISODE-REVISE-02"],
+        &["EPISODE-REVISE-01", "EPISODE-REVISE-02", "WRITERS-RECALL-01", "WRITERS-RECALL-02"],
         |d| {
             d.op(|op| {
                 if let Op::ReviseEpisode(revision) = op {
