@@ -190,7 +190,8 @@ async fn found(case: &Case, handles: Vec<Handle>) -> Verdict {
     at_once(&handles, WRITERS, async |n, store: Handle| {
         for round in 0..ROUNDS {
             let id = |part: usize| format!("{n}.{round}.{part}");
-            let add = |part| NewEpisode::new("The cache was stale.", "").id(id(part));
+            let add =
+                |part| NewEpisode::new("The cache was stale.", "The disk was full.").id(id(part));
             store.backend.commit((0..EACH).map(add).collect()).await?;
             let change = |part: usize| match part % 4 {
                 0 => Some(EpisodeRevision::new(id(part)).problem("The worker crashed.").into()),
@@ -203,7 +204,7 @@ async fn found(case: &Case, handles: Vec<Handle>) -> Verdict {
     })
     .await?;
     let all = WRITERS * ROUNDS * EACH;
-    for (text, left) in [("worker", all / 4), ("cache", all / 2)] {
+    for (text, left) in [("worker", all / 4), ("cache", all / 2), ("disk", all * 3 / 4)] {
         let hits = case.episodic()?.recall(&RecallQuery::new(text).k(usize::MAX)).await?;
         must_equal!(hits.len(), left, "how many episodes are found by {text:?}");
     }
