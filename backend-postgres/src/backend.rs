@@ -3,14 +3,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memkeep_core::{
     AuditHead, AuditRecord, Backend, BackendInfo, Batch, Counts, Episode, EpisodeId,
-    EpisodicBackend, Feed, ListAudit, ListEpisodes, ListNotes, ListSessions, ListStates, ListSteps,
-    ListTurns, Note, NoteId, Page, Receipt, Record, ReflectiveStore, Result, Scan, Scope, Session,
-    SessionId, SessionStore, Sharing, StateEntry, Stats, Step, StepId, Turn, TurnId, Workspace,
-    WorkspaceCounts,
+    EpisodicBackend, Feed, Hit, ListAudit, ListEpisodes, ListNotes, ListSessions, ListStates,
+    ListSteps, ListTurns, Note, NoteId, Page, RecallQuery, Receipt, Record, ReflectiveStore,
+    Result, Scan, Scope, Session, SessionId, SessionStore, Sharing, StateEntry, Stats, Step,
+    StepId, Turn, TurnId, Workspace, WorkspaceCounts,
     verify::{Verify, VerifyReport},
 };
 
-use crate::{read, store::Store};
+use crate::{read, recall, store::Store};
 
 /// A store on a PostgreSQL server.
 ///
@@ -70,6 +70,11 @@ impl Backend for PostgresBackend {
         self.store.finish("verify", Arc::clone(&self.store).verify(verify.clone())).await
     }
 
+    async fn reindex(&self) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        self.store.finish("reindex", async move { store.reindex().await }).await
+    }
+
     /// Rewrites the tables (`CLUSTER`), which keeps others out of each while it lasts.
     async fn compact(&self) -> Result<()> {
         let store = Arc::clone(&self.store);
@@ -90,6 +95,11 @@ impl EpisodicBackend for PostgresBackend {
 
     async fn episodes(&self, list: &ListEpisodes) -> Result<Page<Episode>> {
         self.store.read("episodes", list.clone(), |t, a| Box::pin(read::episodes(t, a))).await
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Hit<Episode>>> {
+        let asked = self.store.asked(query);
+        self.store.read("recall", asked, |t, a| Box::pin(recall::recall(t, a))).await
     }
 }
 
@@ -120,6 +130,11 @@ impl SessionStore for PostgresBackend {
 
     async fn steps(&self, list: &ListSteps) -> Result<Page<Step>> {
         self.store.read("steps", list.clone(), |t, a| Box::pin(read::steps(t, a))).await
+    }
+
+    async fn recall_turns(&self, query: &RecallQuery) -> Result<Vec<Hit<Turn>>> {
+        let asked = self.store.asked(query);
+        self.store.read("recall", asked, |t, a| Box::pin(recall::recall(t, a))).await
     }
 }
 
@@ -152,5 +167,10 @@ impl ReflectiveStore for PostgresBackend {
     async fn audit_head(&self, workspace: &Workspace) -> Result<AuditHead> {
         let workspace = workspace.clone();
         self.store.read("audit_head", workspace, |t, a| Box::pin(read::audit_head(t, a))).await
+    }
+
+    async fn recall_notes(&self, query: &RecallQuery) -> Result<Vec<Hit<Note>>> {
+        let asked = self.store.asked(query);
+        self.store.read("recall", asked, |t, a| Box::pin(recall::recall(t, a))).await
     }
 }

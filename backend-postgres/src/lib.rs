@@ -11,6 +11,7 @@ mod names;
 mod news;
 mod pool;
 mod read;
+mod recall;
 mod rows;
 mod schema;
 mod standby;

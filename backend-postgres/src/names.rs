@@ -11,6 +11,8 @@ const WORKSPACE_LOCKS: u32 = 64;
 const GATE: u32 = WORKSPACE_LOCKS;
 /// The advisory lock of who migrates.
 const MIGRATION: u32 = WORKSPACE_LOCKS + 1;
+/// The advisory lock of who writes to the recall indexes.
+const INDEX: u32 = WORKSPACE_LOCKS + 2;
 
 /// What a store's tables and locks are called.
 #[derive(Clone, Debug)]
@@ -89,6 +91,15 @@ impl Names {
     /// The call that keeps others from migrating.
     pub(crate) fn lock_migration(&self) -> String {
         self.lock(MIGRATION, false)
+    }
+
+    /// The call that keeps others from writing to the recall indexes; or that tells whether they are kept
+    /// from it, and does not wait.
+    pub(crate) fn lock_index(&self, waits: bool) -> String {
+        if waits {
+            return self.lock(INDEX, false);
+        }
+        format!("pg_try_advisory_xact_lock({}, {INDEX})", self.class)
     }
 
     fn lock(&self, number: u32, shared: bool) -> String {

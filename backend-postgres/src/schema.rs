@@ -14,14 +14,14 @@ use crate::{
 
 /// The steps from each version to the next: the first makes version 1 of an empty schema. A step that
 /// has been released is never edited.
-const MIGRATIONS: &[&[&str]] = &[VERSION_1];
+const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2];
 
 /// How long who opens a store waits for others who migrate it.
 const PATIENCE: Limits =
     Limits { statement: Duration::from_mins(10), lock: Duration::from_mins(10) };
 
 /// The version that this program reads and writes: how many steps there are.
-pub(crate) const CURRENT: i64 = 1;
+pub(crate) const CURRENT: i64 = 2;
 
 /// In every table `pk` is the order of insertion. Times are microseconds since 1970. No index holds
 /// two texts: one of 1 KiB may take 2 KiB escaped, and a row of an index at most 2,704 bytes.
@@ -155,8 +155,34 @@ const VERSION_1: &[&str] = &[
     "CREATE INDEX receipts_at ON @receipts (at)",
 ];
 
+/// The recall indexes ([`recall`](crate::recall)): their blobs, and what has come since.
+const VERSION_2: &[&str] = &[
+    // Who writes has read the version. So what is not in the tail was there before, all of it.
+    "LOCK TABLE @memkeep IN ACCESS EXCLUSIVE MODE",
+    r#"CREATE TABLE @recall_blobs (
+        kind text COLLATE "C" NOT NULL,
+        key bytea NOT NULL,
+        value bytea NOT NULL,
+        PRIMARY KEY (kind, key)
+    )"#,
+    r#"CREATE TABLE @recall_tail (
+        kind text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,
+        pk bigint NOT NULL,
+        workspace text COLLATE "C",
+        created_at bigint,
+        open boolean,
+        session bigint,
+        position bigint,
+        role text COLLATE "C",
+        text text COLLATE "C",
+        more text COLLATE "C",
+        PRIMARY KEY (kind, number, pk)
+    )"#,
+];
+
 /// The tables that `compact` rewrites and whose bytes count.
-pub(crate) const TABLES: [&str; 10] = [
+pub(crate) const TABLES: [&str; 12] = [
     "workspaces",
     "sessions",
     "turns",
@@ -167,6 +193,8 @@ pub(crate) const TABLES: [&str; 10] = [
     "audit",
     "audit_heads",
     "receipts",
+    "recall_blobs",
+    "recall_tail",
 ];
 
 /// Brings the schema to [`CURRENT`], where it is not there yet. A crash leaves the version it had, and

@@ -36,8 +36,8 @@ impl Store {
         let read = async {
             let written = self.written(standby).await?;
             let mode = Mode::Standby(&written);
-            let begun = Transaction::begin(&standby.pool, &self.names, mode, self.limits, "");
-            let mut transaction = begun.await?;
+            let later = Transaction::later(&standby.pool, &self.names, mode, self.limits);
+            let mut transaction = later.await?;
             let value = reading(&mut transaction, about).await;
             transaction.end(value).await
         };

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::{Clock, Durability, Error, ErrorKind, Result, recall::Language};
+use memkeep_core::{
+    Clock, Durability, Error, ErrorKind, RecallQuery, Result,
+    recall::{Language, index::Cache},
+};
 use sqlx::Row as _;
 use tokio::sync::Mutex;
 
@@ -17,6 +20,7 @@ use crate::{
     names::Names,
     news::News,
     pool::Pool,
+    recall::{self, Asked, BULK, KINDS, Signal, Tender},
     schema,
     standby::Standby,
     statement::Statement,
@@ -27,6 +31,9 @@ use crate::{
 const MEETINGS: u32 = 12;
 /// How often a call is tried whose connection breaks before anything is committed.
 const LOSSES: u32 = 2;
+
+/// How much memory a handle takes for pages of the recall indexes, in bytes.
+const CACHE_BYTES: usize = 64 << 20;
 
 /// How long rewriting one table may take.
 const REWRITE: Duration = Duration::from_hours(24);
@@ -46,6 +53,10 @@ pub(crate) struct Store {
     pub(crate) queue: Queue,
     pub(crate) durability: Durability,
     pub(crate) limits: Limits,
+    pub(crate) tender: Tender,
+    pub(crate) signal: Arc<Signal>,
+    /// Of the pages of the recall indexes.
+    cache: Arc<Cache>,
     standby: Option<Standby>,
     /// All numbers below this one belong to transactions that have ended.
     pub(crate) settled: AtomicI64,
@@ -68,9 +79,9 @@ impl Store {
             let pool = Pool::new(connector, config.connections, config.acquire_timeout);
             Standby { pool: Arc::new(pool), behind, written: Mutex::default() }
         });
-        let durability = durability(&pool, &names, limits).await?;
+        let (durability, is_indexed) = settings(&pool, &names, limits).await?;
         drop(permit);
-        Ok(Arc::new(Self {
+        let store = Arc::new(Self {
             names,
             pool,
             clock: config.clock,
@@ -79,12 +90,39 @@ impl Store {
             queue: Queue::default(),
             durability,
             limits,
+            tender: Tender::new(config.language),
+            signal: Arc::default(),
+            cache: Arc::new(Cache::new(CACHE_BYTES)),
             standby,
             settled: AtomicI64::new(0),
-        }))
+        });
+        // What others have left is seen to as well; what has no index yet gets one at once.
+        store.signal.wake(if is_indexed { 1 } else { BULK });
+        recall::start(&store);
+        Ok(store)
+    }
+
+    /// What a recall is told beside its transaction.
+    pub(crate) fn asked(&self, query: &RecallQuery) -> Asked {
+        Asked {
+            query: query.clone(),
+            language: self.language,
+            cache: Arc::clone(&self.cache),
+            signal: Arc::clone(&self.signal),
+        }
+    }
+
+    /// Makes the recall indexes anew.
+    pub(crate) async fn reindex(&self) -> Result<()> {
+        self.begin_anew().await?;
+        for kind in KINDS {
+            self.tend_all(kind).await?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn close(&self) {
+        self.signal.end();
         self.pool.close().await;
         if let Some(standby) = &self.standby {
             standby.pool.close().await;
@@ -94,6 +132,9 @@ impl Store {
 
     /// Rewrites the tables, so that nothing is left in them of what was deleted.
     pub(crate) async fn compact(&self) -> Result<()> {
+        for kind in KINDS {
+            self.merge_all(kind).await?;
+        }
         let _permit = self.pool.permit().await?;
         let limits = Limits { statement: REWRITE, ..self.limits };
         for table in schema::TABLES {
@@ -165,9 +206,16 @@ impl Store {
     }
 
     async fn read_once<A: Sync, T: Send>(&self, about: &A, reading: Reading<A, T>) -> Attempt<T> {
-        let mut transaction = self.begin(Mode::Read, "").await?;
+        let later = Transaction::later(&self.pool, &self.names, Mode::Read, self.limits);
+        let mut transaction = later.await?;
         let value = reading(&mut transaction, about).await;
         transaction.end(value).await
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.signal.end();
     }
 }
 
@@ -196,14 +244,19 @@ impl Tries {
     }
 }
 
-/// What the server's settings make of a commit.
-async fn durability(pool: &Arc<Pool>, names: &Arc<Names>, limits: Limits) -> Result<Durability> {
+/// What the server's settings make of a commit, and whether all recall indexes have been begun.
+async fn settings(
+    pool: &Arc<Pool>,
+    names: &Arc<Names>,
+    limits: Limits,
+) -> Result<(Durability, bool)> {
     let asked = async {
         let mut transaction = Transaction::begin(pool, names, Mode::Read, limits, "").await?;
         let settings = transaction
             .rows(Statement::new(
                 "SELECT current_setting('server_encoding'), current_setting('fsync'), \
-                 current_setting('synchronous_commit')",
+                 current_setting('synchronous_commit'), \
+                 (SELECT count(*) FROM @recall_blobs WHERE key = decode('03', 'hex'))",
             ))
             .await;
         transaction.end(settings).await
@@ -215,5 +268,7 @@ async fn durability(pool: &Arc<Pool>, names: &Arc<Names>, limits: Limits) -> Res
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let off = |n| setting(n).as_deref() == Some("off");
-    Ok(if off(1) || off(2) { Durability::Process } else { Durability::Power })
+    let durability = if off(1) || off(2) { Durability::Process } else { Durability::Power };
+    let begun = rows.first().and_then(|row| row.try_get::<i64, _>(3).ok());
+    Ok((durability, begun.and_then(|begun| usize::try_from(begun).ok()) >= Some(KINDS.len())))
 }

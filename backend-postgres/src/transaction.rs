@@ -69,16 +69,22 @@ impl Limits {
     }
 }
 
-/// An open transaction on a connection of its own. Dropped unfinished, it takes the connection with it.
+/// A transaction on a connection of its own. Dropped unfinished, it takes the connection with it.
 pub(crate) struct Transaction {
     connection: PgConnection,
     pool: Arc<Pool>,
     names: Arc<Names>,
     patience: Duration,
+    /// The statements that begin it, until it has begun.
+    beginning: Option<String>,
+    /// Whether the connection was in use before.
+    is_used: bool,
+    /// Whether it is committed already.
+    is_over: bool,
 }
 
 impl Transaction {
-    /// Begins, and runs `first`, a list of statements without results, on the same trip.
+    /// Begins, and runs `first`, a list of statements, on the same trip.
     pub(crate) async fn begin(
         pool: &Arc<Pool>,
         names: &Arc<Names>,
@@ -86,28 +92,32 @@ impl Transaction {
         limits: Limits,
         first: &str,
     ) -> Attempt<Self> {
-        let (connection, used) = pool.connection().await?;
-        let patience = limits.statement + GRACE;
-        let sql = {
-            let (condition, level, limits) = (mode.condition(), mode.sql(), limits.sql());
-            format!("{condition}BEGIN ISOLATION LEVEL {level}; {limits}; {first}")
-        };
-        let mut transaction =
-            Self { connection, pool: Arc::clone(pool), names: Arc::clone(names), patience };
-        match transaction.run(&sql).await {
+        let mut transaction = Self::later(pool, names, mode, limits).await?;
+        match transaction.run(first).await {
             Ok(()) => Ok(transaction),
-            Err(trouble) if trouble.is_lost() && used => {
-                // The others that waited in the pool broke with it, most likely.
-                pool.forget_idle();
-                let (connection, _) = pool.connection().await?;
-                transaction.connection = connection;
-                match transaction.run(&sql).await {
-                    Ok(()) => Ok(transaction),
-                    Err(trouble) => Err(transaction.give_up(trouble).await),
-                }
-            }
             Err(trouble) => Err(transaction.give_up(trouble).await),
         }
+    }
+
+    /// A transaction that begins with its first statements, on the same trip if these are a
+    /// [`list`](Self::list).
+    pub(crate) async fn later(
+        pool: &Arc<Pool>,
+        names: &Arc<Names>,
+        mode: Mode<'_>,
+        limits: Limits,
+    ) -> Attempt<Self> {
+        let (connection, is_used) = pool.connection().await?;
+        let (condition, level, sql) = (mode.condition(), mode.sql(), limits.sql());
+        Ok(Self {
+            connection,
+            pool: Arc::clone(pool),
+            names: Arc::clone(names),
+            patience: limits.statement + GRACE,
+            beginning: Some(format!("{condition}BEGIN ISOLATION LEVEL {level}; {sql}; ")),
+            is_used,
+            is_over: false,
+        })
     }
 
     pub(crate) fn names(&self) -> &Names {
@@ -116,12 +126,41 @@ impl Transaction {
 
     /// Runs statements without parameters and results.
     pub(crate) async fn run(&mut self, sql: &str) -> Attempt<()> {
+        self.list(sql).await.map(drop)
+    }
+
+    /// Runs a list of statements without parameters on one trip; returns the rows of all, as text.
+    pub(crate) async fn list(&mut self, sql: &str) -> Attempt<Vec<PgRow>> {
+        let Some(beginning) = self.beginning.take() else { return self.send(sql).await };
+        let sql = beginning + sql;
+        match self.send(&sql).await {
+            Err(trouble) if trouble.is_lost() && self.is_used => {
+                // The others that waited in the pool broke with it, most likely.
+                self.pool.forget_idle();
+                (self.connection, _) = self.pool.connection().await?;
+                self.send(&sql).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// The same for the last list: commits on the same trip.
+    pub(crate) async fn last_list(&mut self, sql: &str) -> Attempt<Vec<PgRow>> {
+        let rows = self.list(&format!("{sql}; COMMIT")).await?;
+        self.is_over = true;
+        Ok(rows)
+    }
+
+    async fn send(&mut self, sql: &str) -> Attempt<Vec<PgRow>> {
         let sql = sqlx::raw_sql(AssertSqlSafe(self.names.sql(sql)));
-        within(self.patience, sql.execute(&mut self.connection)).await.map(drop)
+        within(self.patience, sql.fetch_all(&mut self.connection)).await
     }
 
     /// The rows that a statement finds or answers with.
     pub(crate) async fn rows(&mut self, statement: Statement) -> Attempt<Vec<PgRow>> {
+        if self.beginning.is_some() {
+            self.run("").await?;
+        }
         let sql = AssertSqlSafe(self.names.sql(&statement.sql));
         let query = sqlx::query_with(sql, statement.arguments).persistent(false);
         within(self.patience, query.fetch_all(&mut self.connection)).await
@@ -134,9 +173,10 @@ impl Transaction {
         Ok(row.try_get(0)?)
     }
 
-    /// Commits, and gives the connection back.
+    /// Commits, if that is not done, and gives the connection back.
     pub(crate) async fn commit(mut self) -> Attempt<()> {
-        match self.run("COMMIT").await {
+        let committed = if self.is_open() { self.run("COMMIT").await } else { Ok(()) };
+        match committed {
             Ok(()) => {
                 self.pool.give_back(self.connection);
                 Ok(())
@@ -149,10 +189,15 @@ impl Transaction {
     pub(crate) async fn give_up(mut self, why: Trouble) -> Trouble {
         if why.is_lost() {
             self.pool.forget_idle();
-        } else if self.run("ROLLBACK").await.is_ok() {
+        } else if !self.is_open() || self.run("ROLLBACK").await.is_ok() {
             self.pool.give_back(self.connection);
         }
         why
+    }
+
+    /// Whether there is anything to end.
+    fn is_open(&self) -> bool {
+        self.beginning.is_none() && !self.is_over
     }
 
     /// Ends the transaction as `result` has it.

@@ -1,6 +1,7 @@
 use memkeep_core::{
     RecordKind, Result, Scope,
     decide::{Change, Put, Stored},
+    recall::Language,
     verify::{Verifier, Verify, VerifyReport},
 };
 
@@ -8,6 +9,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     commit, read,
+    recall::{self, BULK, KINDS},
     store::{Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
@@ -16,12 +18,16 @@ impl Store {
     pub(crate) async fn verify(self: Arc<Self>, verify: Verify) -> Result<VerifyReport> {
         let _permit = self.pool.permit().await?;
         if !verify.repair {
-            return self.read_here(&(), |t, ()| Box::pin(look(t))).await;
+            return self.read_here(&self.language, |t, l| Box::pin(look(t, *l))).await;
         }
         let mut tries = Tries::default();
         loop {
             match self.repair().await {
-                Ok(report) => return Ok(report),
+                Ok(report) => {
+                    // The indexes may have been dropped.
+                    self.signal.wake(BULK);
+                    return Ok(report);
+                }
                 Err(trouble) => tries.again(trouble).await?,
             }
         }
@@ -30,18 +36,19 @@ impl Store {
     /// Looks and repairs in one state of the store. A session that others change meanwhile makes it a
     /// serialization failure, and it begins anew.
     async fn repair(&self) -> Attempt<VerifyReport> {
-        let mut transaction = self.begin(Mode::WriteSnapshot, "").await?;
-        let report = repair_in(&mut transaction).await;
+        let lock = format!("SELECT {}", self.names.lock_index(true));
+        let mut transaction = self.begin(Mode::WriteSnapshot, &lock).await?;
+        let report = repair_in(&mut transaction, self.language).await;
         transaction.end(report).await
     }
 }
 
-async fn look(transaction: &mut Transaction) -> Attempt<VerifyReport> {
-    Ok(check(transaction).await?.finish().0)
+async fn look(transaction: &mut Transaction, language: Language) -> Attempt<VerifyReport> {
+    Ok(check(transaction, language).await?.finish().0)
 }
 
 /// Looks at everything.
-async fn check(transaction: &mut Transaction) -> Attempt<Verifier> {
+async fn check(transaction: &mut Transaction, language: Language) -> Attempt<Verifier> {
     let mut verifier = Verifier::default();
     for kind in RecordKind::ALL {
         read::each(transaction, kind, &Scope::All, &mut |record| match record {
@@ -49,20 +56,27 @@ async fn check(transaction: &mut Transaction) -> Attempt<Verifier> {
             Err(error) => verifier.unreadable(kind, &error),
         })
         .await?;
+        if KINDS.contains(&kind) {
+            recall::check(transaction, kind, language, &mut verifier).await?;
+        }
     }
     Ok(verifier)
 }
 
-async fn repair_in(transaction: &mut Transaction) -> Attempt<VerifyReport> {
-    let (mut report, sessions) = check(transaction).await?.finish();
+async fn repair_in(transaction: &mut Transaction, language: Language) -> Attempt<VerifyReport> {
+    let (mut report, sessions) = check(transaction, language).await?.finish();
     if report.problems.is_empty() {
         return Ok(report);
+    }
+    // Whatever an index was made of, it is made anew of what there is.
+    for kind in KINDS {
+        recall::drop_index(transaction, kind, language).await?;
     }
     // What a session is derived from is in the record alone.
     let put = |record| Change::PutSession(Put { row: Stored { record, origin: None }, new: false });
     commit::apply::apply(transaction, sessions.into_iter().map(put).collect(), &HashSet::new())
         .await?;
-    let left = check(transaction).await?.finish().0.problems;
+    let left = check(transaction, language).await?.finish().0.problems;
     for problem in &mut report.problems {
         problem.repaired = !left.contains(problem);
     }

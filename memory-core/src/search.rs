@@ -12,15 +12,21 @@ use crate::{
 };
 
 /// A kind of record that recall ranks.
-pub(crate) trait Recallable: Sized + Send {
+pub trait Recallable: Sized + Send {
+    /// Which kind it is.
     const KIND: RecordKind;
-    type Id: Send;
+    /// What its records are named by.
+    type Id: AsRef<str> + Send;
 
+    /// The record, if it is of this kind.
     fn of(record: Record) -> Option<Self>;
+    /// Its id.
     fn id(&self) -> Self::Id;
+    /// Its workspace.
     fn workspace(&self) -> &Workspace;
     /// The turn that it is, if it is one.
     fn turn(&self) -> Option<&Turn>;
+    /// When it was created.
     fn created_at(&self) -> Timestamp;
     /// Shows the record to `f` as a document.
     fn document<R>(&self, f: impl FnOnce(Document<'_>) -> R) -> R;
@@ -143,20 +149,23 @@ pub(crate) fn listed(record: &Record) -> Option<Listed> {
     }
 }
 
-/// The ranking of one query, fed record by record in order of insertion.
-pub(crate) struct Ranking<'q, T: Recallable> {
+/// The ranking of one query by reading everything: fed record by record in order of insertion.
+pub struct Ranking<'q, T: Recallable> {
     query: &'q RecallQuery,
     ranker: Ranker<T::Id>,
 }
 
 impl<'q, T: Recallable> Ranking<'q, T> {
-    pub(crate) fn new(query: &'q RecallQuery, analyzer: &Analyzer) -> Self {
+    /// A ranking of no record yet.
+    #[must_use]
+    pub fn new(query: &'q RecallQuery, analyzer: &Analyzer) -> Self {
         let scorer = query.scorer_for(T::KIND);
         let ranker = Ranker::new(&query.text, scorer, query.k, analyzer);
         Self { query, ranker }
     }
 
-    pub(crate) fn add(&mut self, record: Record) {
+    /// Adds a record of the scope. One of another kind is passed over.
+    pub fn add(&mut self, record: Record) {
         let (query, ranker) = (self.query, &mut self.ranker);
         let Some(record) = T::of(record) else { return };
         let at = record.created_at();
@@ -166,7 +175,9 @@ impl<'q, T: Recallable> Ranking<'q, T> {
         record.document(|document| ranker.add(id, &Document { eligible, ..document }));
     }
 
-    pub(crate) fn finish(self) -> Vec<Ranked<T::Id>> {
+    /// What answers the query best, in order.
+    #[must_use]
+    pub fn finish(self) -> Vec<Ranked<T::Id>> {
         self.ranker.finish()
     }
 }

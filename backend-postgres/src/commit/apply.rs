@@ -1,12 +1,14 @@
 use std::collections::HashSet;
 
 use memkeep_core::{
-    EpisodeId, NoteId, SessionId, StateKey, Timestamp, TurnId, Workspace, decide::Change,
+    EpisodeId, NoteId, RecordKind, SessionId, StateKey, Timestamp, TurnId, Workspace,
+    decide::Change,
 };
 
 use super::kinds::Kinds;
 use crate::{
     escape::escape,
+    recall::tail,
     statement::Statement,
     transaction::{Attempt, Transaction},
 };
@@ -105,33 +107,54 @@ impl Group {
 
     async fn delete(&self, transaction: &mut Transaction) -> Attempt<()> {
         if !self.workspaces.is_empty() {
-            let rows = OF_WORKSPACES.map(|table| {
-                format!(
-                    "{table} AS (DELETE FROM @{table} WHERE workspace IN \
-                     (SELECT pk FROM @workspaces WHERE name = ANY($1)))"
-                )
-            });
+            let mut parts = OF_WORKSPACES
+                .map(|table| {
+                    format!(
+                        "{table} AS (DELETE FROM @{table} WHERE workspace IN \
+                     (SELECT pk FROM @workspaces WHERE name = ANY($1)) RETURNING *)"
+                    )
+                })
+                .to_vec();
+            for kind in tail::KINDS {
+                let table = tail::table(kind);
+                parts.push(format!("gone_{table} AS ({})", tail::go(kind, &format!("{table} r"))));
+            }
             let sql =
-                format!("WITH {} DELETE FROM @workspaces WHERE name = ANY($1)", rows.join(", "));
+                format!("WITH {} DELETE FROM @workspaces WHERE name = ANY($1)", parts.join(", "));
             delete(transaction, &sql, self.workspaces.iter().map(Workspace::as_str)).await?;
         }
-        let sql = "WITH doomed AS (SELECT pk FROM @sessions WHERE id = ANY($1)), \
-                   turns AS (DELETE FROM @turns WHERE session IN (SELECT pk FROM doomed)), \
-                   steps AS (DELETE FROM @steps WHERE session IN (SELECT pk FROM doomed)) \
-                   DELETE FROM @sessions WHERE id = ANY($1)";
-        delete(transaction, sql, self.sessions.iter().map(SessionId::as_str)).await?;
-        let sql = "DELETE FROM @turns WHERE id = ANY($1)";
-        delete(transaction, sql, self.turns.iter().map(TurnId::as_str)).await?;
-        let sql = "DELETE FROM @episodes WHERE id = ANY($1)";
-        delete(transaction, sql, self.episodes.iter().map(EpisodeId::as_str)).await?;
-        let sql = "DELETE FROM @notes WHERE id = ANY($1)";
-        delete(transaction, sql, self.notes.iter().map(NoteId::as_str)).await?;
+        let sql = format!(
+            "WITH doomed AS (SELECT pk FROM @sessions WHERE id = ANY($1)), \
+             turns AS (DELETE FROM @turns WHERE session IN (SELECT pk FROM doomed) RETURNING *), \
+             gone_turns AS ({}), \
+             steps AS (DELETE FROM @steps WHERE session IN (SELECT pk FROM doomed)) \
+             DELETE FROM @sessions WHERE id = ANY($1)",
+            tail::go(RecordKind::Turn, "turns r"),
+        );
+        delete(transaction, &sql, self.sessions.iter().map(SessionId::as_str)).await?;
+        let turns = self.turns.iter().map(TurnId::as_str);
+        delete_recalled(transaction, RecordKind::Turn, turns).await?;
+        let episodes = self.episodes.iter().map(EpisodeId::as_str);
+        delete_recalled(transaction, RecordKind::Episode, episodes).await?;
+        let notes = self.notes.iter().map(NoteId::as_str);
+        delete_recalled(transaction, RecordKind::Note, notes).await?;
         if let Some(before) = self.receipts_before {
             let sql = Statement::new("DELETE FROM @receipts WHERE at < $1");
             transaction.rows(sql.bind(before.as_micros())?).await?;
         }
         Ok(())
     }
+}
+
+/// Deletes the records of a kind with some ids.
+async fn delete_recalled<'i>(
+    transaction: &mut Transaction,
+    kind: RecordKind,
+    ids: impl ExactSizeIterator<Item = &'i str>,
+) -> Attempt<()> {
+    let (table, go) = (tail::table(kind), tail::go(kind, "gone r"));
+    let sql = format!("WITH gone AS (DELETE FROM @{table} WHERE id = ANY($1) RETURNING *) {go}");
+    delete(transaction, &sql, ids).await
 }
 
 /// Deletes the rows with some names; what belongs to them goes with them.

@@ -124,6 +124,13 @@ impl Columns<'_> {
         );
     }
 
+    /// Adds a common table expression over the rows, `v`.
+    pub(super) fn beside(self, sql: impl FnOnce(&str) -> String) -> Self {
+        let sql = sql(&self.rows());
+        self.puts.parts.push(sql);
+        self
+    }
+
     /// Inserts rows that have no number.
     pub(super) fn insert_plain(self, table: &str, end: &str) {
         let (names, rows) = (self.names.join(", "), self.rows());

@@ -4,14 +4,17 @@ use std::{
 };
 
 use memkeep_core::{
-    AuditRecord, Episode, Error, ErrorKind, Json, Metadata, Note, Result, Session, SessionId,
-    StateSlot, Step, StoredReceipt, Timestamp, Turn, Workspace,
+    AuditRecord, Episode, Error, ErrorKind, Json, Metadata, Note, RecordKind, Result, Session,
+    SessionId, StateSlot, Step, StoredReceipt, Timestamp, Turn, Workspace,
     decide::{Origin, Put, Stored},
 };
 use serde::Serialize;
 
 use super::insert::{Columns, Puts};
-use crate::transaction::{Attempt, Transaction};
+use crate::{
+    recall::tail,
+    transaction::{Attempt, Transaction},
+};
 
 /// What is put, by kind: rows that are new, and rows that are there.
 #[derive(Default)]
@@ -113,6 +116,7 @@ impl Kinds {
                 .texts("problem", old().map(|e| e.problem.as_str()))?
                 .texts("summary", old().map(|e| e.summary.as_str()))?
                 .column("metadata", all(old().map(|e| object(&e.metadata)))?)?
+                .beside(|rows| format!("revised AS ({})", tail::revise_episodes(rows)))
                 .update("episodes", by_id);
         }
         if !self.states.old.is_empty() {
@@ -185,6 +189,7 @@ impl Kinds {
                 .column("metadata", all(new().map(|t| object(&t.metadata)))?)?
                 .column("tags", all(new().map(|t| tags(&t.tags)))?)?
                 .insert("turns");
+            puts.with(tail::come(RecordKind::Turn));
         }
         Ok(())
     }
@@ -222,6 +227,7 @@ impl Kinds {
                 .texts("summary", new().map(|e| e.summary.as_str()))?
                 .column("metadata", all(new().map(|e| object(&e.metadata)))?)?
                 .insert("episodes");
+            puts.with(tail::come(RecordKind::Episode));
         }
         Ok(())
     }
@@ -236,6 +242,7 @@ impl Kinds {
                 .column("sources", all(new().map(|n| json(&n.sources)))?)?
                 .texts("text", new().map(|n| n.text.as_str()))?
                 .insert("notes");
+            puts.with(tail::come(RecordKind::Note));
         }
         Ok(())
     }

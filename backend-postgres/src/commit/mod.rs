@@ -12,7 +12,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use memkeep_core::{
     Error, ErrorKind, Receipt, Result,
-    decide::{Needs, decide},
+    decide::{Change, Needs, decide},
 };
 
 pub(crate) use self::queue::Queue;
@@ -65,8 +65,14 @@ impl Store {
         let mut tries = Tries::default();
         loop {
             let trouble = match self.apply_group(group).await {
-                Ok((transaction, answers)) => match self.end(transaction, &answers).await {
-                    Ok(()) => return Ok(answers),
+                Ok((transaction, answers, recalled)) => match self.end(transaction, &answers).await
+                {
+                    Ok(()) => {
+                        if recalled > 0 {
+                            self.signal.wake(recalled);
+                        }
+                        return Ok(answers);
+                    }
                     // Whether a commit came through that broke off is not known.
                     Err(trouble) if trouble.is_lost() => return Err((trouble.into(), true)),
                     Err(trouble) => trouble,
@@ -80,12 +86,13 @@ impl Store {
         }
     }
 
-    /// Everything up to the commit: the transaction holds all its locks.
-    async fn apply_group(&self, group: &[Waiting]) -> Attempt<(Transaction, Vec<Answer>)> {
+    /// Everything up to the commit: the transaction holds all its locks. Tells, too, how many changes make
+    /// a difference to recall.
+    async fn apply_group(&self, group: &[Waiting]) -> Attempt<(Transaction, Vec<Answer>, usize)> {
         let locks = locks::first(&self.names, group);
         let mut transaction = self.begin(Mode::Write, &locks).await?;
         match self.apply_in(&mut transaction, group).await {
-            Ok(answers) => Ok((transaction, answers)),
+            Ok((answers, recalled)) => Ok((transaction, answers, recalled)),
             Err(trouble) => Err(transaction.give_up(trouble).await),
         }
     }
@@ -94,7 +101,7 @@ impl Store {
         &self,
         transaction: &mut Transaction,
         group: &[Waiting],
-    ) -> Attempt<Vec<Answer>> {
+    ) -> Attempt<(Vec<Answer>, usize)> {
         let needs = union(group);
         let workspaces = locks::everything_of(transaction, &needs.workspaces).await?;
         let keys: Vec<&str> = group.iter().filter_map(|w| w.needs.receipt.as_deref()).collect();
@@ -125,8 +132,9 @@ impl Store {
                 return Err(Trouble::Met);
             }
         }
+        let recalled = changes.iter().filter(|change| is_recalled(change)).count();
         apply::apply(transaction, changes, &stored).await?;
-        Ok(answers)
+        Ok((answers, recalled))
     }
 
     async fn end(&self, transaction: Transaction, answers: &[Answer]) -> Attempt<()> {
@@ -139,6 +147,20 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+fn is_recalled(change: &Change) -> bool {
+    match change {
+        Change::PutTurn(put) => put.new,
+        Change::PutEpisode(_)
+        | Change::PutNote(_)
+        | Change::DeleteWorkspace(_)
+        | Change::DeleteSession(_)
+        | Change::DeleteTurn(_)
+        | Change::DeleteEpisode(_)
+        | Change::DeleteNote(_) => true,
+        _ => false,
     }
 }
 

@@ -9,9 +9,11 @@ pub(crate) use listings::*;
 pub(crate) use scan::each;
 pub(crate) use workspaces::{bytes, count};
 
+use std::collections::HashMap;
+
 use memkeep_core::{
     AuditHead, Episode, EpisodeId, Note, NoteId, Scope, Session, SessionId, StateSlot, Step,
-    StepId, Turn, TurnId, Workspace,
+    StepId, Turn, TurnId, Workspace, recall::Recallable,
 };
 
 use self::select::Select;
@@ -70,6 +72,18 @@ pub(crate) async fn audit_head(
     let select = Select::<AuditHead>::in_scope(&Scope::Workspace(workspace.clone()))?;
     let head = select.rows(transaction, "r.workspace", 1).await?.pop();
     Ok(head.unwrap_or_else(|| AuditHead::empty(workspace.clone())))
+}
+
+/// The records of a kind with some ids, by id.
+pub(crate) async fn by_ids<T: Recallable + Table>(
+    transaction: &mut Transaction,
+    ids: &[&str],
+) -> Attempt<HashMap<String, T>> {
+    let mut select = Select::<T>::new();
+    let ids = select.value(ids.iter().map(|id| escape(id)).collect::<Vec<_>>())?;
+    select.only(format!("r.id = ANY({ids})"));
+    let rows = select.rows(transaction, "r.pk", usize::MAX).await?;
+    Ok(rows.into_iter().map(|row| (row.id().as_ref().to_owned(), row)).collect())
 }
 
 /// All rows of a statement, decoded.

@@ -4,7 +4,7 @@ use super::{View, analysis::Analysis};
 use crate::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
     recall::{
-        Analyzer, Language, Ranked, Scorer,
+        Analyzer, Language, Ranked,
         index::{Blobs, Cache, Changes, Coverage, Memory, Question, search},
     },
     search::{Ranking, Recallable},
@@ -40,9 +40,8 @@ fn by_index<T: Recallable>(
     analysis: &mut Analysis,
     cache: &Cache,
 ) -> Result<Option<Vec<Ranked<u64>>>> {
-    let scorer = query.scorer_for(T::KIND);
     let Some(blobs) = view.index(T::KIND) else { return Ok(None) };
-    if scorer == Scorer::Overlap && T::KIND != RecordKind::Episode {
+    if Question::new(query, T::KIND, None).is_none() {
         return Ok(None);
     }
     let coverage = Coverage::get(&*blobs, analysis.analyzer.language())?;
@@ -55,30 +54,18 @@ fn by_index<T: Recallable>(
         return Ok(None);
     };
     // A filter of another kind of record is none.
-    let is_turn = T::KIND == RecordKind::Turn;
-    let session = match query.session.as_ref().filter(|_| is_turn) {
+    let session = match query.session.as_ref().filter(|_| T::KIND == RecordKind::Turn) {
         Some(session) => match view.number(RecordKind::Session, session.as_str())? {
             Some(number) => Some(number),
             None => return Ok(Some(Vec::new())),
         },
         None => None,
     };
-    let question = Question {
-        text: &query.text,
-        scorer,
-        k: query.k,
-        workspace: query.scope.workspace().map(crate::Workspace::as_str),
-        since: query.since.map(crate::Timestamp::as_micros),
-        until: query.until.map(crate::Timestamp::as_micros),
-        open: query.open.filter(|_| T::KIND == RecordKind::Episode),
-        role: query.role.as_deref().filter(|_| is_turn),
-        session,
-    };
+    let Some(question) = Question::new(query, T::KIND, session) else { return Ok(None) };
     // What no field of the question tells is read from the record.
-    let has_more =
-        query.tag.is_some() && is_turn || query.source.is_some() && T::KIND == RecordKind::Note;
+    let lacks = Question::lacks(query, T::KIND);
     let mut eligible = |number| {
-        if !has_more {
+        if !lacks {
             return Ok(true);
         }
         let record = view.numbered(T::KIND, number)?.and_then(T::of);

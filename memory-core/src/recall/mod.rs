@@ -64,5 +64,7 @@ pub use ranker::Ranker;
 pub use scorer::Scorer;
 pub use substring::Substring;
 
+pub use crate::search::{Ranking, Recallable};
+
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,17 @@ impl Coverage {
         read().ok_or_else(|| corrupt(KEY))
     }
 
+    /// Whether the index in `blobs` is of another language, or of a later version: somebody else's.
+    pub fn is_foreign(blobs: &dyn Blobs, language: Language) -> Result<bool> {
+        let Some(sealed) = blobs.get(KEY)? else { return Ok(false) };
+        let mut input = Input(open(KEY, &sealed)?);
+        let mut read = || {
+            let (version, of) = (input.number()?, input.text()?);
+            Some(version > VERSION || version == VERSION && of != language.as_str())
+        };
+        read().ok_or_else(|| corrupt(KEY))
+    }
+
     /// What is kept of it, of whatever version and language.
     pub(super) fn kept(blobs: &dyn Blobs) -> Result<Option<Vec<u8>>> {
         blobs.get(KEY)

@@ -4,7 +4,7 @@ use super::{
     blobs::Blobs,
     cache::Cache,
     context, cursor,
-    document::{term_key, token_key},
+    document::{has_tokens, term_key, token_key},
     formula::Formula,
     max_score::collect,
     part::{Part, Stretch},
@@ -14,7 +14,7 @@ use super::{
     values::ValuesBlock,
 };
 use crate::{
-    RecordKind, Result,
+    RecallQuery, RecordKind, Result, Timestamp, Workspace,
     recall::{
         Analyzer, Ranked, Scorer, overlap_tokens,
         ranked::{Entry, first_k},
@@ -43,6 +43,38 @@ pub struct Question<'q> {
     pub role: Option<&'q str>,
     /// Only turns of the session of this number.
     pub session: Option<u64>,
+}
+
+impl<'q> Question<'q> {
+    /// What `query` asks of the index of `kind`; `session` is the number of the session that it names, if
+    /// it names one. None if the index has not what is asked for: then all records are to be ranked.
+    #[must_use]
+    pub fn new(query: &'q RecallQuery, kind: RecordKind, session: Option<u64>) -> Option<Self> {
+        let scorer = query.scorer_for(kind);
+        if scorer == Scorer::Overlap && !has_tokens(kind) {
+            return None;
+        }
+        // A filter of another kind of record is none.
+        let is_turn = kind == RecordKind::Turn;
+        Some(Self {
+            text: &query.text,
+            scorer,
+            k: query.k,
+            workspace: query.scope.workspace().map(Workspace::as_str),
+            since: query.since.map(Timestamp::as_micros),
+            until: query.until.map(Timestamp::as_micros),
+            open: query.open.filter(|_| kind == RecordKind::Episode),
+            role: query.role.as_deref().filter(|_| is_turn),
+            session: session.filter(|_| is_turn),
+        })
+    }
+
+    /// Whether `query` asks for something that no field of a question tells, only the record.
+    #[must_use]
+    pub fn lacks(query: &RecallQuery, kind: RecordKind) -> bool {
+        query.tag.is_some() && kind == RecordKind::Turn
+            || query.source.is_some() && kind == RecordKind::Note
+    }
 }
 
 /// What else a document must fulfil, by the number of its record.

@@ -1,0 +1,332 @@
+//! A recall: a few trips over one state of the store.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fmt::Write as _,
+    sync::Arc,
+};
+
+use memkeep_core::{
+    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
+    recall::{
+        Analyzer, Language, Ranked, Ranking, Recallable,
+        index::{Cache, Changes, Coverage, Memory, Question, search},
+    },
+};
+use sqlx::{Row as _, postgres::PgRow};
+
+use super::{
+    background::Signal,
+    pages::{FIRST, Pages},
+    tail::{self, Change},
+    tender::{BULK, WHOLE},
+};
+use crate::{
+    cells::{Cells, part},
+    escape::escape,
+    read,
+    rows::{IntoRecord, decode},
+    transaction::{Attempt, Transaction},
+};
+
+/// If the tail has more rows, all records are read instead.
+const TAIL: usize = 16_384;
+
+/// So many records are asked for at once, whether they pass a filter that the index does not have.
+const ROWS: usize = 1_000;
+
+/// What a row of a list is.
+const BLOB: i32 = 0;
+const COUNT: i32 = 1;
+const CHANGE: i32 = 2;
+const SESSION: i32 = 3;
+const RECORD: i32 = 4;
+
+/// A query, and what a handle keeps for all queries.
+pub(crate) struct Asked {
+    pub(crate) query: RecallQuery,
+    pub(crate) language: Language,
+    /// Of the pages of the indexes.
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) signal: Arc<Signal>,
+}
+
+/// What answers a query: by the index, or if that is not whole by reading all records.
+pub(crate) async fn recall<T: Recallable + IntoRecord>(
+    transaction: &mut Transaction,
+    asked: &Asked,
+) -> Attempt<Vec<Hit<T>>> {
+    let query = &asked.query;
+    if Question::new(query, T::KIND, None).is_none() {
+        return by_scan(transaction, asked).await;
+    }
+    let rows = transaction.list(&first(T::KIND, query)).await?;
+    let Some(begun) = Begun::read(asked, T::KIND, &rows)? else {
+        return by_scan(transaction, asked).await;
+    };
+    let mut records = HashMap::new();
+    let found = begun.search::<T>(transaction, asked, &mut records).await?;
+    let missing = found.iter().map(|found| found.key);
+    let missing: Vec<u64> = missing.filter(|number| !records.contains_key(number)).collect();
+    if !missing.is_empty() {
+        let rows = transaction.last_list(&numbered::<T>(&missing)).await?;
+        records.extend(decoded::<T>(&rows)?);
+    }
+    let hit = |Ranked { key, score }| match records.remove(&key) {
+        Some(record) => Ok(Hit { score, record }),
+        None => Err(lost(T::KIND, key).into()),
+    };
+    found.into_iter().map(hit).collect()
+}
+
+fn lost(kind: RecordKind, number: u64) -> Error {
+    Error::corrupt(kind.as_str(), number, "the recall index has a record that is not there")
+}
+
+async fn by_scan<T: Recallable + IntoRecord>(
+    transaction: &mut Transaction,
+    asked: &Asked,
+) -> Attempt<Vec<Hit<T>>> {
+    let analyzer = Analyzer::new(asked.language);
+    let mut ranking = Ranking::<T>::new(&asked.query, &analyzer);
+    let mut wrong = None;
+    read::each(transaction, T::KIND, &asked.query.scope, &mut |record| match record {
+        Ok(record) => ranking.add(record),
+        Err(error) => drop(wrong.get_or_insert(error)),
+    })
+    .await?;
+    if let Some(error) = wrong {
+        return Err(error.into());
+    }
+    let found = ranking.finish();
+    let ids = found.iter().map(|found| found.key.as_ref());
+    let mut records = read::by_ids::<T>(transaction, &ids.collect::<Vec<_>>()).await?;
+    let hit = |found: Ranked<T::Id>| {
+        Some(Hit { score: found.score, record: records.remove(found.key.as_ref())? })
+    };
+    Ok(found.into_iter().filter_map(hit).collect())
+}
+
+/// A text in a list of statements.
+fn text(text: &str) -> String {
+    let mut sql = "convert_from(decode('".to_owned();
+    hex(&mut sql, escape(text).as_bytes());
+    sql + "', 'hex'), 'UTF8')"
+}
+
+fn hex(to: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(to, "{byte:02x}");
+    }
+}
+
+/// The list that a recall begins with.
+fn first(kind: RecordKind, query: &RecallQuery) -> String {
+    let name = kind.as_str();
+    // Whatever the statistics say of tables that grow and shrink.
+    let mut sql = "SET LOCAL enable_seqscan = off; ".to_owned();
+    for first in FIRST {
+        let end = first + 1;
+        sql += &format!(
+            "SELECT {BLOB}, key, value FROM @recall_blobs WHERE kind = '{name}' \
+             AND key >= decode('{first:02x}', 'hex') AND key < decode('{end:02x}', 'hex'); "
+        );
+    }
+    let most = TAIL + 1;
+    sql += &format!(
+        "SELECT {COUNT}, count(*) FROM \
+         (SELECT 1 FROM @recall_tail WHERE kind = '{name}' LIMIT {most}) AS t; "
+    );
+    let only = query.scope.workspace().map(|workspace| {
+        let workspace = text(workspace.as_str());
+        format!(
+            "WHERE t.workspace = {workspace} \
+             OR n.home = (SELECT pk FROM @workspaces WHERE name = {workspace})"
+        )
+    });
+    sql += &tail::select(kind, &CHANGE.to_string(), most, only.as_deref().unwrap_or_default());
+    if let Some(session) = &query.session
+        && kind == RecordKind::Turn
+    {
+        let id = text(session.as_str());
+        sql += &format!("; SELECT {SESSION}, pk FROM @sessions WHERE id = {id}");
+    }
+    sql
+}
+
+/// The statement that reads the records of some numbers.
+fn numbered<T: IntoRecord>(numbers: &[u64]) -> String {
+    let (columns, table) = (T::SHAPE.columns(RECORD.unsigned_abs() as usize), T::SHAPE.table);
+    let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
+    let numbers = numbers.join(", ");
+    format!("SELECT {columns} FROM @{table} r WHERE r.pk = ANY(ARRAY[{numbers}]::bigint[])")
+}
+
+/// The statement that reads the pages under some keys.
+fn pages(kind: RecordKind, keys: &BTreeSet<Vec<u8>>) -> String {
+    let mut sql = format!(
+        "SELECT {BLOB}, key, value FROM @recall_blobs WHERE kind = '{}' AND key = ANY(ARRAY[",
+        kind.as_str()
+    );
+    for (n, key) in keys.iter().enumerate() {
+        sql += if n == 0 { "decode('" } else { ", decode('" };
+        hex(&mut sql, key);
+        sql += "', 'hex')";
+    }
+    sql + "]::bytea[])"
+}
+
+/// The blobs among the rows of a list.
+fn blobs(rows: &[PgRow]) -> Attempt<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut blobs = Vec::new();
+    for row in rows {
+        if part(row)? == BLOB {
+            blobs.push((row.try_get(1)?, row.try_get(2)?));
+        }
+    }
+    Ok(blobs)
+}
+
+/// The records among them, by number.
+fn decoded<T: IntoRecord>(rows: &[PgRow]) -> Attempt<Vec<(u64, T)>> {
+    let mut records = Vec::new();
+    for row in rows {
+        if part(row)? == RECORD {
+            let number = Cells::new(row, T::SHAPE.table).pk()?;
+            records.push((number.unsigned_abs(), decode::<T>(row)?));
+        }
+    }
+    Ok(records)
+}
+
+/// A recall by the index, after its first trip.
+struct Begun {
+    pages: Pages,
+    newest: Memory,
+    /// Of the session that the query names; none if it is not there.
+    session: Option<u64>,
+    analyzer: Analyzer,
+}
+
+impl Begun {
+    /// None if the index is not whole, or too much has come since.
+    fn read(asked: &Asked, kind: RecordKind, rows: &[PgRow]) -> Attempt<Option<Self>> {
+        let first: BTreeMap<_, _> = blobs(rows)?.into_iter().collect();
+        let pages = Pages::new(first);
+        let is_whole = Coverage::get(&pages, asked.language)?.last == WHOLE;
+        let (mut count, mut session, mut changes) = (0_i64, None, Vec::new());
+        for row in rows {
+            match part(row)? {
+                COUNT => count = row.try_get(1)?,
+                SESSION => session = Some(row.try_get::<i64, _>(1)?.unsigned_abs()),
+                CHANGE if is_whole => changes.push(Change::read(kind, row, 1)?),
+                _ => {}
+            }
+        }
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if !is_whole || count >= BULK {
+            // Whoever is to see to it may have ended.
+            asked.signal.wake(BULK);
+        }
+        if !is_whole || count > TAIL {
+            return Ok(None);
+        }
+        let analyzer = Analyzer::new(asked.language);
+        let mut newest = Changes::default();
+        changes.iter().for_each(|change| change.put(kind, &analyzer, &mut newest));
+        let newest = Memory::of(kind, newest)?;
+        Ok(Some(Self { pages, newest, session, analyzer }))
+    }
+
+    /// Searches, as often as there are pages to be read first. Records that are read for a filter are put
+    /// into `records`.
+    async fn search<T: Recallable + IntoRecord>(
+        self,
+        transaction: &mut Transaction,
+        asked: &Asked,
+        records: &mut HashMap<u64, T>,
+    ) -> Attempt<Vec<Ranked<u64>>> {
+        let query = &asked.query;
+        if query.session.is_some() && T::KIND == RecordKind::Turn && self.session.is_none() {
+            return Ok(Vec::new());
+        }
+        let lacks = Question::lacks(query, T::KIND);
+        let mut search = Search {
+            begun: self,
+            kind: T::KIND,
+            query: query.clone(),
+            cache: Arc::clone(&asked.cache),
+            passes: lacks.then(HashMap::new),
+            unknown: BTreeSet::new(),
+        };
+        loop {
+            let run = move || {
+                let found = search.run();
+                (search, found)
+            };
+            let cut =
+                |e| Error::new(ErrorKind::Unexpected, "the search was cut short").caused_by(e);
+            let found;
+            (search, found) = tokio::task::spawn_blocking(run).await.map_err(cut)?;
+            let keys = search.begun.pages.take_wanted();
+            let numbers: Vec<u64> = std::mem::take(&mut search.unknown).into_iter().collect();
+            if keys.is_empty() && numbers.is_empty() {
+                return Ok(found?);
+            }
+            let mut sql = if keys.is_empty() { String::new() } else { pages(T::KIND, &keys) };
+            for numbers in numbers.chunks(ROWS) {
+                sql += "; ";
+                sql += &numbered::<T>(numbers);
+            }
+            let rows = transaction.list(&sql).await?;
+            search.begun.pages.take_in(keys, blobs(&rows)?);
+            for (number, record) in decoded::<T>(&rows)? {
+                let passes = record.passes(query);
+                search.passes.get_or_insert_default().insert(number, passes);
+                if passes {
+                    records.insert(number, record);
+                }
+            }
+            if let Some(number) = numbers.iter().find(|number| !search.knows(**number)) {
+                return Err(lost(T::KIND, *number).into());
+            }
+        }
+    }
+}
+
+/// A search that may have to be run again.
+struct Search {
+    begun: Begun,
+    kind: RecordKind,
+    query: RecallQuery,
+    cache: Arc<Cache>,
+    /// Which records pass a filter that the index does not have, as far as is known; none if there is no
+    /// such filter.
+    passes: Option<HashMap<u64, bool>>,
+    /// Of which that is to be known.
+    unknown: BTreeSet<u64>,
+}
+
+impl Search {
+    fn knows(&self, number: u64) -> bool {
+        self.passes.as_ref().is_none_or(|passes| passes.contains_key(&number))
+    }
+
+    fn run(&mut self) -> Result<Vec<Ranked<u64>>> {
+        let Self { begun, kind, query, cache, passes, unknown } = self;
+        let Some(question) = Question::new(query, *kind, begun.session) else {
+            return Ok(Vec::new());
+        };
+        let mut eligible = |number| {
+            let Some(passes) = passes else { return Ok(true) };
+            let passes = passes.get(&number).copied();
+            if passes.is_none() {
+                unknown.insert(number);
+            }
+            Ok(passes.unwrap_or(false))
+        };
+        let Begun { pages, newest, analyzer, .. } = begun;
+        search(pages, cache, newest, *kind, &question, analyzer, &mut eligible)
+    }
+}

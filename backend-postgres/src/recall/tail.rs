@@ -1,0 +1,220 @@
+//! What has come since the index was written: the table `recall_tail`.
+//!
+//! A row says that the record `number` came, or, if it has a `created_at`, what it was before it was
+//! deleted or revised. Rows of a record are in the order of `pk`, since its changes wait for each other.
+//! So in any state of the store the first of a record's rows tells what the index has of it: nothing, or
+//! the form of that row. What there is of it now is in its own table.
+
+use memkeep_core::{
+    Error, RecordKind, Workspace,
+    recall::{
+        Analyzer, Document,
+        index::{Analysed, Changes},
+    },
+};
+use sqlx::{Row as _, postgres::PgRow};
+
+use crate::{
+    escape::{unescape, unescape_beginning},
+    transaction::Attempt,
+};
+
+/// The kinds of records that are recalled.
+pub(crate) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];
+
+/// The columns of a form of a record.
+const FORM: &str = "workspace, created_at, open, session, position, role, text, more";
+/// How many they are.
+const WIDTH: usize = 8;
+
+/// The table of the records of a kind.
+pub(crate) fn table(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Episode => "episodes",
+        RecordKind::Turn => "turns",
+        _ => "notes",
+    }
+}
+
+/// The form of a record, `r`. Recall reads no more of a text than its beginning.
+fn form(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Episode => {
+            "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, r.open, \
+             NULL::bigint, NULL::bigint, NULL::text, \
+             left(r.problem, 8388608), left(r.summary, 8388608)"
+        }
+        RecordKind::Turn => {
+            "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, FALSE, \
+             r.session, r.position, r.role, left(r.content, 8388608), NULL::text"
+        }
+        _ => {
+            "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, FALSE, \
+             NULL::bigint, NULL::bigint, NULL::text, left(r.text, 8388608), NULL::text"
+        }
+    }
+}
+
+/// A common table expression beside that which inserts records of a kind.
+pub(crate) fn come(kind: RecordKind) -> String {
+    let (name, table) = (kind.as_str(), table(kind));
+    format!(
+        "come_{table} AS (INSERT INTO @recall_tail (kind, number, pk) \
+         SELECT '{name}', pk, pk FROM new_{table})"
+    )
+}
+
+/// The statement that notes what records of a kind were, which are the rows `r` of `from`.
+pub(crate) fn go(kind: RecordKind, from: &str) -> String {
+    let (name, form) = (kind.as_str(), form(kind));
+    format!(
+        "INSERT INTO @recall_tail (kind, number, pk, {FORM}) \
+         SELECT '{name}', r.pk, @NUMBER, {form} FROM {from}"
+    )
+}
+
+/// The statement that notes what episodes were that become the rows `v`, if recall makes a difference.
+pub(crate) fn revise_episodes(rows: &str) -> String {
+    let insert = go(RecordKind::Episode, &format!("@episodes r JOIN {rows} ON r.id = v.id"));
+    format!(
+        "{insert} WHERE (r.open, r.problem, r.summary) IS DISTINCT FROM \
+         (v.open, v.problem, v.summary)"
+    )
+}
+
+/// The statement that reads the tail of a kind, `limit` records of it: what [`Change::read`] takes, after
+/// the columns `first`. Of the records' tables only single rows are read.
+pub(super) fn select(kind: RecordKind, first: &str, limit: usize, only: &str) -> String {
+    let (name, table, form) = (kind.as_str(), table(kind), form(kind));
+    let removed: Vec<_> = FORM.split(", ").map(|column| format!("t.{column}")).collect();
+    let (columns, removed) = (FORM, removed.join(", "));
+    let now: Vec<_> = (0..WIDTH).map(|n| format!("f{n}")).collect();
+    let now = now.join(", ");
+    format!(
+        "WITH t AS (SELECT DISTINCT ON (number) number, \
+         max(pk) OVER (PARTITION BY number) AS newest, {columns} FROM @recall_tail \
+         WHERE kind = '{name}' ORDER BY number, pk LIMIT {limit}) \
+         SELECT {first}, t.number, t.newest, {removed}, n.* FROM t LEFT JOIN LATERAL \
+         (SELECT r.workspace AS home, {form} FROM @{table} r WHERE r.pk = t.number OFFSET 0) \
+         AS n(home, {now}) ON TRUE {only}"
+    )
+}
+
+/// The statement that reads the records of a kind after a number, `limit` of them, and what the tail has
+/// of those and of what was deleted among them, in the same form.
+pub(super) fn select_all(kind: RecordKind, first: &str, after: i64, limit: usize) -> String {
+    let (name, table, form) = (kind.as_str(), table(kind), form(kind));
+    let now: Vec<_> = (0..WIDTH).map(|n| format!("f{n}")).collect();
+    let now = now.join(", ");
+    let none = "NULL::text, NULL::bigint, NULL::boolean, NULL::bigint, NULL::bigint, NULL::text, \
+                NULL::text, NULL::text";
+    format!(
+        "WITH b AS (SELECT r.pk AS number, r.workspace AS home, {form} FROM @{table} r \
+         WHERE r.pk > {after} ORDER BY r.pk LIMIT {limit}), \
+         n(number, home, {now}) AS (SELECT * FROM b), \
+         t AS (SELECT number, max(pk) AS newest FROM @recall_tail WHERE kind = '{name}' \
+         AND number > {after} AND ((SELECT count(*) FROM n) < {limit} \
+         OR number <= (SELECT max(number) FROM n)) GROUP BY number) \
+         SELECT {first}, coalesce(n.number, t.number), t.newest, {none}, n.home, {now} \
+         FROM n FULL JOIN t ON t.number = n.number ORDER BY 2"
+    )
+}
+
+/// A form of a record.
+#[derive(Debug)]
+struct Form {
+    workspace: Workspace,
+    created_at: i64,
+    open: bool,
+    /// Session, index and role of a turn.
+    turn: Option<((u64, u64), String)>,
+    texts: Vec<String>,
+}
+
+/// What the index has of a record, and what there is of it.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) number: i64,
+    /// The last of its rows in the tail, if there is one.
+    pub(super) newest: Option<i64>,
+    before: Option<Form>,
+    now: Option<Form>,
+}
+
+impl Change {
+    /// What a row says, from column `at` on.
+    pub(super) fn read(kind: RecordKind, row: &PgRow, at: usize) -> Attempt<Self> {
+        let (number, newest): (i64, _) = (row.try_get(at)?, row.try_get(at + 1)?);
+        let (was, is) = (at + 2, at + 2 + WIDTH + 1);
+        let had: Option<i64> = row.try_get(was + 1)?;
+        let home: Option<i64> = row.try_get(is - 1)?;
+        let form = |at| Form::read(kind, number, row, at);
+        Ok(Self {
+            number,
+            newest,
+            before: had.map(|_| form(was)).transpose()?,
+            now: home.map(|_| form(is)).transpose()?,
+        })
+    }
+
+    /// Whether there is a record.
+    pub(super) fn is_there(&self) -> bool {
+        self.now.is_some()
+    }
+
+    /// Adds what it is to the index of a kind to `changes`.
+    pub(super) fn put(&self, kind: RecordKind, analyzer: &Analyzer, changes: &mut Changes) {
+        let number = self.number.unsigned_abs();
+        if let Some(before) = &self.before {
+            changes.remove(before.analyse(kind, number, analyzer));
+        }
+        if let Some(now) = &self.now {
+            changes.add(now.analyse(kind, number, analyzer));
+        }
+    }
+}
+
+impl Form {
+    fn read(kind: RecordKind, number: i64, row: &PgRow, at: usize) -> Attempt<Self> {
+        let broken = |what| Error::corrupt(table(kind), format!("pk {number}"), what);
+        let workspace: Option<String> = row.try_get(at)?;
+        let workspace =
+            workspace.and_then(unescape).ok_or_else(|| broken("its workspace is not there"))?;
+        let turn = match row.try_get::<Option<i64>, _>(at + 3)? {
+            Some(session) => {
+                let position: i64 = row.try_get(at + 4)?;
+                let role = unescape(row.try_get(at + 5)?);
+                let role = role.ok_or_else(|| broken("a text has a broken escape of U+0000"))?;
+                Some(((session.unsigned_abs(), position.unsigned_abs()), role))
+            }
+            None => None,
+        };
+        let mut texts = Vec::new();
+        for column in [at + 6, at + 7] {
+            if let Some(text) = row.try_get::<Option<String>, _>(column)? {
+                let text = unescape_beginning(text);
+                texts.push(text.ok_or_else(|| broken("a text has a broken escape of U+0000"))?);
+            }
+        }
+        Ok(Self {
+            workspace: workspace.into(),
+            created_at: row.try_get(at + 1)?,
+            open: row.try_get(at + 2)?,
+            turn,
+            texts,
+        })
+    }
+
+    fn analyse(&self, kind: RecordKind, number: u64, analyzer: &Analyzer) -> Analysed {
+        let texts: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+        let document = Document {
+            text: &texts,
+            created_at: self.created_at,
+            open: self.open,
+            session: None,
+            eligible: true,
+        };
+        let turn = self.turn.as_ref().map(|(place, role)| (*place, role.as_str()));
+        Analysed::new(kind, number, &self.workspace, &document, turn, analyzer)
+    }
+}

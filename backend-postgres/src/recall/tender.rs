@@ -1,0 +1,388 @@
+//! What keeps the recall indexes in step with the records and in shape: done by any process, one at a
+//! time, in transactions of its own.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use memkeep_core::{
+    Error, ErrorKind, RecordKind, Result, Timestamp,
+    recall::{
+        Analyzer, Language,
+        index::{Blobs, BlobsMut, Changes, Coverage, Keeper, Step, append, clear},
+    },
+};
+use sqlx::Row as _;
+
+use super::{
+    desk::{Desk, at_desk},
+    tail::{self, Change, KINDS},
+};
+use crate::{
+    statement::Statement,
+    store::{Store, Tries},
+    transaction::{Attempt, Mode, Transaction},
+};
+
+/// So many rows of the tail are made a segment of at once; fewer wait for more.
+pub(crate) const BULK: usize = 1_024;
+/// How many records are indexed in a step.
+const STEP: usize = 4_096;
+/// How long merging goes on in one transaction.
+const TOGETHER: Duration = Duration::from_millis(50);
+
+/// How often it is tried to merge all there is while others commit.
+const ATTEMPTS: usize = 8;
+
+/// The key of who merges: others leave it to them.
+const MERGER: &[u8] = &[4];
+/// How long after its last step somebody else takes over, in microseconds.
+const GONE: i64 = 10_000_000;
+
+/// What an index covers once all records that have no row in the tail are in it.
+pub(super) const WHOLE: u64 = u64::MAX;
+
+/// How much is to be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urge {
+    /// What is much, and what must not be put off.
+    Due,
+    /// All that is new, and what it takes for a query to be quick.
+    All,
+}
+
+/// What came of looking for something to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Done {
+    Nothing,
+    Something,
+    /// Somebody else is at it.
+    Busy,
+}
+
+/// The work on the indexes of one handle.
+pub(crate) struct Tender {
+    /// Of this handle.
+    name: [u8; 16],
+    language: Language,
+    analyzer: Arc<Analyzer>,
+    keepers: [Arc<Mutex<Keeper>>; 3],
+}
+
+impl Tender {
+    pub(crate) fn new(language: Language) -> Self {
+        Self {
+            name: std::array::from_fn(|_| fastrand::u8(..)),
+            language,
+            analyzer: Arc::new(Analyzer::remembering(language)),
+            keepers: KINDS.map(|kind| Arc::new(Mutex::new(Keeper::new(kind)))),
+        }
+    }
+
+    fn keeper(&self, kind: RecordKind) -> Arc<Mutex<Keeper>> {
+        let at = KINDS.iter().position(|known| *known == kind).unwrap_or_default();
+        Arc::clone(&self.keepers[at])
+    }
+}
+
+fn lock(keeper: &Mutex<Keeper>) -> MutexGuard<'_, Keeper> {
+    keeper.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What an index is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Of another language or a later program: it is left to them.
+    Foreign,
+    /// Records after this number are to come in.
+    After(u64),
+    Whole,
+}
+
+impl Store {
+    /// Does a bit of what there is to do for the index of a kind.
+    pub(crate) async fn tend(&self, kind: RecordKind, urge: Urge) -> Result<Done> {
+        let _permit = self.pool.permit().await?;
+        let mut tries = Tries::default();
+        loop {
+            match self.tend_once(kind, urge).await {
+                Ok(done) => return Ok(done),
+                Err(trouble) => {
+                    lock(&self.tender.keeper(kind)).reset();
+                    tries.again(trouble).await?;
+                }
+            }
+        }
+    }
+
+    async fn tend_once(&self, kind: RecordKind, urge: Urge) -> Attempt<Done> {
+        let Some((mut transaction, now)) = self.enter(false).await? else { return Ok(Done::Busy) };
+        let done = self.tend_in(&mut transaction, kind, urge, now).await;
+        transaction.end(done).await
+    }
+
+    /// A transaction that may write to the indexes, and the server's time; none if somebody else writes
+    /// and is not waited for.
+    async fn enter(&self, waits: bool) -> Attempt<Option<(Transaction, Timestamp)>> {
+        let later = Transaction::later(&self.pool, &self.names, Mode::Write, self.limits);
+        let mut transaction = later.await?;
+        let lock = self.names.lock_index(waits);
+        let is_ours = if waits { "TRUE" } else { "l.held" };
+        let held = if waits { "" } else { " AS l(held)" };
+        let sql = format!(
+            "SELECT {is_ours}, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
+             FROM {lock}{held}"
+        );
+        let entered = async {
+            let rows = transaction.list(&sql).await?;
+            let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+            Ok((row.try_get::<bool, _>(0)?, row.try_get::<i64, _>(1)?))
+        };
+        match entered.await {
+            Ok((true, micros)) => {
+                let now = Timestamp::from_micros(micros).unwrap_or_else(|| self.clock.now());
+                Ok(Some((transaction, now)))
+            }
+            Ok((false, _)) => transaction.commit().await.map(|()| None),
+            Err(trouble) => Err(transaction.give_up(trouble).await),
+        }
+    }
+
+    async fn tend_in(
+        &self,
+        transaction: &mut Transaction,
+        kind: RecordKind,
+        urge: Urge,
+        now: Timestamp,
+    ) -> Attempt<Done> {
+        let language = self.tender.language;
+        let stage = at_desk(transaction, kind, move |desk| stage(desk, language)).await?;
+        let extended = match stage {
+            Stage::Foreign => return Ok(Done::Nothing),
+            Stage::After(last) => {
+                self.build(transaction, kind, last, now).await?;
+                return Ok(Done::Something);
+            }
+            Stage::Whole => self.take_in(transaction, kind, urge).await?,
+        };
+        let kept = self.keep(transaction, kind, urge, now).await?;
+        Ok(if extended || kept { Done::Something } else { Done::Nothing })
+    }
+
+    /// Indexes the records after the number `last`, some of them.
+    async fn build(
+        &self,
+        transaction: &mut Transaction,
+        kind: RecordKind,
+        last: u64,
+        now: Timestamp,
+    ) -> Attempt<()> {
+        let after = i64::try_from(last).unwrap_or(i64::MAX);
+        let rows = transaction.list(&tail::select_all(kind, "0", after, STEP)).await?;
+        let changes =
+            rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
+        let there = changes.iter().filter(|change| change.is_there());
+        let coverage = match there.clone().count() {
+            STEP => there.map(|change| change.number.unsigned_abs()).max().unwrap_or(WHOLE),
+            _ => WHOLE,
+        };
+        let coverage = Coverage { last: coverage, has_words: false };
+        self.forget(transaction, kind, &changes).await?;
+        let (analyzer, language) = (Arc::clone(&self.tender.analyzer), self.tender.language);
+        at_desk(transaction, kind, move |desk| {
+            let mut added = Changes::default();
+            changes.iter().for_each(|change| change.put(kind, &analyzer, &mut added));
+            let step = Step::extend(desk, kind, language, coverage, last == 0, &mut added)?;
+            step.apply(desk, now).map(drop)
+        })
+        .await
+    }
+
+    /// Makes a segment of the tail, or of the first of it. Returns whether there was anything to do.
+    async fn take_in(
+        &self,
+        transaction: &mut Transaction,
+        kind: RecordKind,
+        urge: Urge,
+    ) -> Attempt<bool> {
+        let least = if urge == Urge::All { 1 } else { BULK };
+        let name = kind.as_str();
+        let count = format!(
+            "SELECT count(*) FROM \
+             (SELECT 1 FROM @recall_tail WHERE kind = '{name}' LIMIT {least}) AS t"
+        );
+        let rows = transaction.list(&count).await?;
+        let there: i64 = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
+        if usize::try_from(there).is_ok_and(|there| there < least) {
+            return Ok(false);
+        }
+        let rows = transaction.list(&tail::select(kind, "0", STEP, "")).await?;
+        let changes =
+            rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
+        self.forget(transaction, kind, &changes).await?;
+        let analyzer = Arc::clone(&self.tender.analyzer);
+        at_desk(transaction, kind, move |desk| {
+            let mut taken = Changes::default();
+            changes.iter().for_each(|change| change.put(kind, &analyzer, &mut taken));
+            append(desk, kind, &mut taken)
+        })
+        .await?;
+        Ok(true)
+    }
+
+    /// Deletes what the tail has said.
+    async fn forget(
+        &self,
+        transaction: &mut Transaction,
+        kind: RecordKind,
+        changes: &[Change],
+    ) -> Attempt<()> {
+        let said = changes.iter().filter_map(|change| Some((change.number, change.newest?)));
+        let (numbers, newest): (Vec<i64>, Vec<i64>) = said.unzip();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let sql = "DELETE FROM @recall_tail t USING unnest($2, $3) AS v(number, newest) \
+                   WHERE t.kind = $1 AND t.number = v.number AND t.pk <= v.newest";
+        let sql = Statement::new(sql).bind(kind.as_str())?.bind(numbers)?.bind(newest)?;
+        transaction.rows(sql).await.map(drop)
+    }
+
+    /// Merges segments for a while. Returns whether there was anything to do.
+    async fn keep(
+        &self,
+        transaction: &mut Transaction,
+        kind: RecordKind,
+        urge: Urge,
+        now: Timestamp,
+    ) -> Attempt<bool> {
+        let (keeper, name) = (self.tender.keeper(kind), self.tender.name);
+        at_desk(transaction, kind, move |desk| {
+            if !may_merge(desk, &name, now)? {
+                return Ok(false);
+            }
+            let mut keeper = lock(&keeper);
+            let (started, mut any) = (Instant::now(), false);
+            while started.elapsed() < TOGETHER
+                && let Some(step) = keeper.step(desk, now, urge == Urge::All)?
+            {
+                any = true;
+                let goes_on = step.goes_on();
+                if !step.apply(desk, now)? {
+                    keeper.reset();
+                }
+                if !goes_on {
+                    break;
+                }
+            }
+            if any {
+                note_merger(desk, &name, now)?;
+            }
+            Ok(any)
+        })
+        .await
+    }
+
+    /// Begins to make the indexes anew.
+    pub(crate) async fn begin_anew(&self) -> Result<()> {
+        let language = self.tender.language;
+        for kind in KINDS {
+            lock(&self.tender.keeper(kind)).reset();
+            self.write_index(kind, move |desk, _| clear(desk, language)).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes one segment of all there is of the index of a kind, and of what is new, so that nothing is
+    /// left of what was removed.
+    pub(crate) async fn merge_all(&self, kind: RecordKind) -> Result<()> {
+        // Others may commit between its steps, and leave something to be merged again.
+        for _ in 0..ATTEMPTS {
+            self.tend_all(kind).await?;
+            if !self.begin_all(kind).await? {
+                return Ok(());
+            }
+        }
+        let message = "others go on to change the store, so that its indexes are not merged whole";
+        Err(Error::new(ErrorKind::Timeout, message))
+    }
+
+    async fn begin_all(&self, kind: RecordKind) -> Result<bool> {
+        let (keeper, name) = (self.tender.keeper(kind), self.tender.name);
+        let begin = move |desk: &mut Desk, now| {
+            // Whoever else merges gives it up.
+            note_merger(desk, &name, now)?;
+            lock(&keeper).begin_all(desk)
+        };
+        self.write_index(kind, begin).await
+    }
+
+    /// Does all that there is to do for the index of a kind.
+    pub(crate) async fn tend_all(&self, kind: RecordKind) -> Result<()> {
+        loop {
+            match self.tend(kind, Urge::All).await? {
+                Done::Nothing => return Ok(()),
+                Done::Something => {}
+                // Waits for them.
+                Done::Busy => self.write_index(kind, |_, _| Ok(())).await?,
+            }
+        }
+    }
+
+    /// Writes to the index of a kind, as soon as nobody else does.
+    async fn write_index<T: Send + 'static>(
+        &self,
+        kind: RecordKind,
+        work: impl Fn(&mut Desk, Timestamp) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<T> {
+        let _permit = self.pool.permit().await?;
+        let mut tries = Tries::default();
+        loop {
+            let written = async {
+                let entered = self.enter(true).await?;
+                let (mut transaction, now) = entered.ok_or(sqlx::Error::RowNotFound)?;
+                let work = work.clone();
+                let done = at_desk(&mut transaction, kind, move |desk| work(desk, now)).await;
+                transaction.end(done).await
+            };
+            match written.await {
+                Ok(done) => return Ok(done),
+                Err(trouble) => tries.again(trouble).await?,
+            }
+        }
+    }
+}
+
+/// Drops the index of a kind, to be made anew from the records.
+pub(crate) async fn drop_index(
+    transaction: &mut Transaction,
+    kind: RecordKind,
+    language: Language,
+) -> Attempt<()> {
+    at_desk(transaction, kind, move |desk| clear(desk, language)).await
+}
+
+fn stage(desk: &Desk, language: Language) -> Result<Stage> {
+    if Coverage::is_foreign(desk, language)? {
+        return Ok(Stage::Foreign);
+    }
+    Ok(match Coverage::get(desk, language)?.last {
+        WHOLE => Stage::Whole,
+        last => Stage::After(last),
+    })
+}
+
+fn note_merger(desk: &mut Desk, name: &[u8; 16], now: Timestamp) -> Result<()> {
+    desk.put(MERGER, &[&name[..], &now.as_micros().to_le_bytes()].concat())
+}
+
+/// Whether nobody else merges.
+fn may_merge(desk: &Desk, name: &[u8; 16], now: Timestamp) -> Result<bool> {
+    let Some(merger) = desk.get(MERGER)? else { return Ok(true) };
+    let (Some((other, _)), Some(at)) = (merger.split_first_chunk(), merger.last_chunk()) else {
+        return Ok(true);
+    };
+    let at = i64::from_le_bytes(*at);
+    Ok(other == name || now.as_micros().abs_diff(at) > GONE.unsigned_abs())
+}
