@@ -5,10 +5,7 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::{
-    Clock, Durability, Error, ErrorKind, RecallQuery, Result,
-    recall::{Language, index::Cache},
-};
+use memkeep_core::{Clock, Durability, Error, ErrorKind, RecallQuery, Result, recall::Language};
 use sqlx::Row as _;
 use tokio::sync::Mutex;
 
@@ -20,7 +17,7 @@ use crate::{
     names::Names,
     news::News,
     pool::Pool,
-    recall::{self, Asked, BULK, KINDS, Signal, Tender},
+    recall::{self, Asked, BULK, KINDS, Shared, Signal, Tender},
     schema,
     standby::Standby,
     statement::Statement,
@@ -31,9 +28,6 @@ use crate::{
 const MEETINGS: u32 = 12;
 /// How often a call is tried whose connection breaks before anything is committed.
 const LOSSES: u32 = 2;
-
-/// How much memory a handle takes for pages of the recall indexes, in bytes.
-const CACHE_BYTES: usize = 64 << 20;
 
 /// How long rewriting one table may take.
 const REWRITE: Duration = Duration::from_hours(24);
@@ -55,8 +49,7 @@ pub(crate) struct Store {
     pub(crate) limits: Limits,
     pub(crate) tender: Tender,
     pub(crate) signal: Arc<Signal>,
-    /// Of the pages of the recall indexes.
-    cache: Arc<Cache>,
+    recalls: Arc<Shared>,
     standby: Option<Standby>,
     /// All numbers below this one belong to transactions that have ended.
     pub(crate) settled: AtomicI64,
@@ -81,6 +74,7 @@ impl Store {
         });
         let (durability, is_indexed) = settings(&pool, &names, limits).await?;
         drop(permit);
+        let signal = Arc::<Signal>::default();
         let store = Arc::new(Self {
             names,
             pool,
@@ -91,8 +85,8 @@ impl Store {
             durability,
             limits,
             tender: Tender::new(config.language),
-            signal: Arc::default(),
-            cache: Arc::new(Cache::new(CACHE_BYTES)),
+            recalls: Arc::new(Shared::new(config.language, Arc::clone(&signal))),
+            signal,
             standby,
             settled: AtomicI64::new(0),
         });
@@ -104,12 +98,7 @@ impl Store {
 
     /// What a recall is told beside its transaction.
     pub(crate) fn asked(&self, query: &RecallQuery) -> Asked {
-        Asked {
-            query: query.clone(),
-            language: self.language,
-            cache: Arc::clone(&self.cache),
-            signal: Arc::clone(&self.signal),
-        }
+        Asked { query: query.clone(), shared: Arc::clone(&self.recalls) }
     }
 
     /// Makes the recall indexes anew.

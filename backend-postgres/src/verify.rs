@@ -70,7 +70,7 @@ async fn repair_in(transaction: &mut Transaction, language: Language) -> Attempt
     }
     // Whatever an index was made of, it is made anew of what there is.
     for kind in KINDS {
-        recall::drop_index(transaction, kind, language).await?;
+        recall::drop_index(transaction, kind).await?;
     }
     // What a session is derived from is in the record alone.
     let put = |record| Change::PutSession(Put { row: Stored { record, origin: None }, new: false });

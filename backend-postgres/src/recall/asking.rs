@@ -1,16 +1,16 @@
 //! A recall: a few trips over one state of the store.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     fmt::Write as _,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use memkeep_core::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
     recall::{
         Analyzer, Language, Ranked, Ranking, Recallable,
-        index::{Cache, Changes, Coverage, Memory, Question, search},
+        index::{Cache, Changes, Coverage, Memory, PAGE_KEY, Question, first_pages, search},
     },
 };
 use sqlx::{Row as _, postgres::PgRow};
@@ -45,10 +45,37 @@ const RECORD: i32 = 4;
 /// A query, and what a handle keeps for all queries.
 pub(crate) struct Asked {
     pub(crate) query: RecallQuery,
-    pub(crate) language: Language,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What a handle keeps for all queries.
+pub(crate) struct Shared {
+    language: Language,
     /// Of the pages of the indexes.
-    pub(crate) cache: Arc<Cache>,
-    pub(crate) signal: Arc<Signal>,
+    cache: Arc<Cache>,
+    /// The segments of each index that were there last: of these the first pages were read.
+    known: Mutex<HashMap<RecordKind, BTreeSet<Vec<u8>>>>,
+    signal: Arc<Signal>,
+}
+
+/// How much memory a handle takes for pages of the recall indexes, in bytes.
+const CACHE_BYTES: usize = 64 << 20;
+
+impl Shared {
+    pub(crate) fn new(language: Language, signal: Arc<Signal>) -> Self {
+        let cache = Arc::new(Cache::new(CACHE_BYTES));
+        Self { language, cache, known: Mutex::default(), signal }
+    }
+
+    fn known(&self, kind: RecordKind) -> BTreeSet<Vec<u8>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&kind).cloned().unwrap_or_default()
+    }
+
+    fn note<'n>(&self, kind: RecordKind, names: impl Iterator<Item = &'n [u8]>) {
+        let names = names.map(<[u8]>::to_vec).collect();
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(kind, names);
+    }
 }
 
 /// What answers a query: by the index, or if that is not whole by reading all records.
@@ -60,7 +87,8 @@ pub(crate) async fn recall<T: Recallable + IntoRecord>(
     if Question::new(query, T::KIND, None).is_none() {
         return by_scan(transaction, asked).await;
     }
-    let rows = transaction.list(&first(T::KIND, query)).await?;
+    let known = asked.shared.known(T::KIND);
+    let rows = transaction.list(&first(T::KIND, query, &known)).await?;
     let Some(begun) = Begun::read(asked, T::KIND, &rows)? else {
         return by_scan(transaction, asked).await;
     };
@@ -87,7 +115,7 @@ async fn by_scan<T: Recallable + IntoRecord>(
     transaction: &mut Transaction,
     asked: &Asked,
 ) -> Attempt<Vec<Hit<T>>> {
-    let analyzer = Analyzer::new(asked.language);
+    let analyzer = Analyzer::new(asked.shared.language);
     let mut ranking = Ranking::<T>::new(&asked.query, &analyzer);
     let mut wrong = None;
     read::each(transaction, T::KIND, &asked.query.scope, &mut |record| match record {
@@ -114,6 +142,13 @@ fn text(text: &str) -> String {
     sql + "', 'hex'), 'UTF8')"
 }
 
+/// Bytes in a list of statements.
+fn bytes(bytes: &[u8]) -> String {
+    let mut sql = "decode('".to_owned();
+    hex(&mut sql, bytes);
+    sql + "', 'hex')"
+}
+
 fn hex(to: &mut String, bytes: &[u8]) {
     for byte in bytes {
         // Writing to a string does not fail.
@@ -122,7 +157,7 @@ fn hex(to: &mut String, bytes: &[u8]) {
 }
 
 /// The list that a recall begins with.
-fn first(kind: RecordKind, query: &RecallQuery) -> String {
+fn first(kind: RecordKind, query: &RecallQuery, known: &BTreeSet<Vec<u8>>) -> String {
     let name = kind.as_str();
     // Whatever the statistics say of tables that grow and shrink.
     let mut sql = "SET LOCAL enable_seqscan = off; ".to_owned();
@@ -133,6 +168,7 @@ fn first(kind: RecordKind, query: &RecallQuery) -> String {
              AND key >= decode('{first:02x}', 'hex') AND key < decode('{end:02x}', 'hex'); "
         );
     }
+    sql += &new_segments(kind, known);
     let most = TAIL + 1;
     sql += &format!(
         "SELECT {COUNT}, count(*) FROM \
@@ -155,6 +191,24 @@ fn first(kind: RecordKind, query: &RecallQuery) -> String {
     sql
 }
 
+/// The statement that reads what a search reads first of the segments that are not `known`.
+fn new_segments(kind: RecordKind, known: &BTreeSet<Vec<u8>>) -> String {
+    let (name, root, ([page], length)) = (kind.as_str(), FIRST[0], PAGE_KEY);
+    let end = root + 1;
+    let ends: Vec<_> = first_pages().iter().map(|page| bytes(page)).collect();
+    let known: Vec<_> = known.iter().map(|name| bytes(name)).collect();
+    format!(
+        "SELECT {BLOB}, p.key, p.value FROM (SELECT substr(value, 1, {length}) AS name \
+         FROM @recall_blobs WHERE kind = '{name}' AND key >= decode('{root:02x}', 'hex') \
+         AND key < decode('{end:02x}', 'hex')) AS s CROSS JOIN unnest(ARRAY[{}]::bytea[]) AS e(page) \
+         JOIN @recall_blobs p ON p.kind = '{name}' \
+         AND p.key = decode('{page:02x}', 'hex') || s.name || e.page \
+         WHERE s.name <> ALL(ARRAY[{}]::bytea[]); ",
+        ends.join(", "),
+        known.join(", "),
+    )
+}
+
 /// The statement that reads the records of some numbers.
 fn numbered<T: IntoRecord>(numbers: &[u64]) -> String {
     let (columns, table) = (T::SHAPE.columns(RECORD.unsigned_abs() as usize), T::SHAPE.table);
@@ -165,16 +219,12 @@ fn numbered<T: IntoRecord>(numbers: &[u64]) -> String {
 
 /// The statement that reads the pages under some keys.
 fn pages(kind: RecordKind, keys: &BTreeSet<Vec<u8>>) -> String {
-    let mut sql = format!(
-        "SELECT {BLOB}, key, value FROM @recall_blobs WHERE kind = '{}' AND key = ANY(ARRAY[",
-        kind.as_str()
-    );
-    for (n, key) in keys.iter().enumerate() {
-        sql += if n == 0 { "decode('" } else { ", decode('" };
-        hex(&mut sql, key);
-        sql += "', 'hex')";
-    }
-    sql + "]::bytea[])"
+    let (name, keys) = (kind.as_str(), keys.iter().map(|key| bytes(key)).collect::<Vec<_>>());
+    format!(
+        "SELECT {BLOB}, key, value FROM @recall_blobs WHERE kind = '{name}' \
+         AND key = ANY(ARRAY[{}]::bytea[])",
+        keys.join(", ")
+    )
 }
 
 /// The blobs among the rows of a list.
@@ -212,9 +262,8 @@ struct Begun {
 impl Begun {
     /// None if the index is not whole, or too much has come since.
     fn read(asked: &Asked, kind: RecordKind, rows: &[PgRow]) -> Attempt<Option<Self>> {
-        let first: BTreeMap<_, _> = blobs(rows)?.into_iter().collect();
-        let pages = Pages::new(first);
-        let is_whole = Coverage::get(&pages, asked.language)?.last == WHOLE;
+        let pages = Pages::new(blobs(rows)?);
+        let is_whole = Coverage::get(&pages, asked.shared.language)?.last == WHOLE;
         let (mut count, mut session, mut changes) = (0_i64, None, Vec::new());
         for row in rows {
             match part(row)? {
@@ -227,12 +276,12 @@ impl Begun {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if !is_whole || count >= BULK {
             // Whoever is to see to it may have ended.
-            asked.signal.wake(BULK);
+            asked.shared.signal.wake(BULK);
         }
         if !is_whole || count > TAIL {
             return Ok(None);
         }
-        let analyzer = Analyzer::new(asked.language);
+        let analyzer = Analyzer::new(asked.shared.language);
         let mut newest = Changes::default();
         changes.iter().for_each(|change| change.put(kind, &analyzer, &mut newest));
         let newest = Memory::of(kind, newest)?;
@@ -256,7 +305,7 @@ impl Begun {
             begun: self,
             kind: T::KIND,
             query: query.clone(),
-            cache: Arc::clone(&asked.cache),
+            cache: Arc::clone(&asked.shared.cache),
             passes: lacks.then(HashMap::new),
             unknown: BTreeSet::new(),
         };
@@ -272,7 +321,12 @@ impl Begun {
             let keys = search.begun.pages.take_wanted();
             let numbers: Vec<u64> = std::mem::take(&mut search.unknown).into_iter().collect();
             if keys.is_empty() && numbers.is_empty() {
-                return Ok(found?);
+                let found = found?;
+                if !found.is_empty() {
+                    // What has no word is not looked for anywhere.
+                    asked.shared.note(T::KIND, search.begun.pages.segments());
+                }
+                return Ok(found);
             }
             let mut sql = if keys.is_empty() { String::new() } else { pages(T::KIND, &keys) };
             for numbers in numbers.chunks(ROWS) {

@@ -15,7 +15,7 @@ pub(crate) mod tail;
 mod tender;
 
 pub(crate) use self::{
-    asking::{Asked, recall},
+    asking::{Asked, Shared, recall},
     background::{Signal, start},
     check::check,
     tail::KINDS,

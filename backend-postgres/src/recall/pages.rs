@@ -8,11 +8,15 @@ use std::{
 
 use memkeep_core::{
     Error, ErrorKind, Result,
-    recall::index::{Blobs, Visit},
+    recall::index::{Blobs, Far, PAGE_KEY, Visit},
 };
 
 /// What the keys begin with that are read first, all of them: of the roots, and of the coverage.
 pub(super) const FIRST: [u8; 2] = [0, 3];
+
+fn is_first(key: &[u8]) -> bool {
+    key.first().is_some_and(|first| FIRST.contains(first))
+}
 
 /// What was read of an index, and what is to be read.
 #[derive(Default)]
@@ -25,8 +29,25 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn new(first: BTreeMap<Vec<u8>, Vec<u8>>) -> Self {
-        Self { first, ..Self::default() }
+    /// With what was read first.
+    pub(super) fn new(blobs: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
+        let mut pages = Self::default();
+        for (key, value) in blobs {
+            if is_first(&key) {
+                pages.first.insert(key, value);
+            } else {
+                pages.read.insert(key, Some(value));
+            }
+        }
+        pages
+    }
+
+    /// The names of the segments.
+    pub(super) fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        self.first
+            .iter()
+            .filter(|(key, _)| key[0] == FIRST[0])
+            .filter_map(|(_, root)| root.get(..PAGE_KEY.1))
     }
 
     /// What is to be read before the search can go on.
@@ -45,15 +66,29 @@ impl Pages {
     }
 }
 
+impl Far for Pages {
+    fn want(&self, key: &[u8]) -> bool {
+        let is_at_hand = self.read.contains_key(key);
+        if !is_at_hand {
+            self.wanted.borrow_mut().insert(key.to_vec());
+        }
+        is_at_hand
+    }
+}
+
 impl Blobs for Pages {
+    fn far(&self) -> Option<&dyn Far> {
+        Some(self)
+    }
+
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        if key.first().is_some_and(|first| FIRST.contains(first)) {
+        if is_first(key) {
             return Ok(self.first.get(key).cloned());
         }
         match self.read.get(key) {
             Some(value) => Ok(value.clone()),
             None => {
-                self.wanted.borrow_mut().insert(key.to_vec());
+                self.want(key);
                 Err(Error::new(ErrorKind::Unexpected, "a page of the index is to be read first"))
             }
         }

@@ -10,7 +10,7 @@ use memkeep_core::{
     Error, ErrorKind, RecordKind, Result, Timestamp,
     recall::{
         Analyzer, Language,
-        index::{Blobs, BlobsMut, Changes, Coverage, Keeper, Step, append, clear},
+        index::{Blobs, BlobsMut, Changes, Coverage, Keeper, Step, append},
     },
 };
 use sqlx::Row as _;
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     statement::Statement,
-    store::{Store, Tries},
+    store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
 
@@ -286,10 +286,9 @@ impl Store {
 
     /// Begins to make the indexes anew.
     pub(crate) async fn begin_anew(&self) -> Result<()> {
-        let language = self.tender.language;
         for kind in KINDS {
             lock(&self.tender.keeper(kind)).reset();
-            self.write_index(kind, move |desk, _| clear(desk, language)).await?;
+            self.write_index(move |transaction, _| Box::pin(drop_index(transaction, kind))).await?;
         }
         Ok(())
     }
@@ -310,12 +309,15 @@ impl Store {
 
     async fn begin_all(&self, kind: RecordKind) -> Result<bool> {
         let (keeper, name) = (self.tender.keeper(kind), self.tender.name);
-        let begin = move |desk: &mut Desk, now| {
-            // Whoever else merges gives it up.
-            note_merger(desk, &name, now)?;
-            lock(&keeper).begin_all(desk)
-        };
-        self.write_index(kind, begin).await
+        self.write_index(move |transaction, now| {
+            let keeper = Arc::clone(&keeper);
+            Box::pin(at_desk(transaction, kind, move |desk| {
+                // Whoever else merges gives it up.
+                note_merger(desk, &name, now)?;
+                lock(&keeper).begin_all(desk)
+            }))
+        })
+        .await
     }
 
     /// Does all that there is to do for the index of a kind.
@@ -325,16 +327,15 @@ impl Store {
                 Done::Nothing => return Ok(()),
                 Done::Something => {}
                 // Waits for them.
-                Done::Busy => self.write_index(kind, |_, _| Ok(())).await?,
+                Done::Busy => self.write_index(|_, _| Box::pin(async { Ok(()) })).await?,
             }
         }
     }
 
-    /// Writes to the index of a kind, as soon as nobody else does.
-    async fn write_index<T: Send + 'static>(
+    /// Writes to the indexes, as soon as nobody else does.
+    async fn write_index<T: Send>(
         &self,
-        kind: RecordKind,
-        work: impl Fn(&mut Desk, Timestamp) -> Result<T> + Clone + Send + 'static,
+        work: impl for<'t> Fn(&'t mut Transaction, Timestamp) -> Pending<'t, Attempt<T>> + Sync,
     ) -> Result<T> {
         let _permit = self.pool.permit().await?;
         let mut tries = Tries::default();
@@ -342,8 +343,7 @@ impl Store {
             let written = async {
                 let entered = self.enter(true).await?;
                 let (mut transaction, now) = entered.ok_or(sqlx::Error::RowNotFound)?;
-                let work = work.clone();
-                let done = at_desk(&mut transaction, kind, move |desk| work(desk, now)).await;
+                let done = work(&mut transaction, now).await;
                 transaction.end(done).await
             };
             match written.await {
@@ -354,13 +354,10 @@ impl Store {
     }
 }
 
-/// Drops the index of a kind, to be made anew from the records.
-pub(crate) async fn drop_index(
-    transaction: &mut Transaction,
-    kind: RecordKind,
-    language: Language,
-) -> Attempt<()> {
-    at_desk(transaction, kind, move |desk| clear(desk, language)).await
+/// Drops the index of a kind, whatever is there, to be made anew from the records.
+pub(crate) async fn drop_index(transaction: &mut Transaction, kind: RecordKind) -> Attempt<()> {
+    let sql = "DELETE FROM @recall_blobs WHERE kind = $1";
+    transaction.rows(Statement::new(sql).bind(kind.as_str())?).await.map(drop)
 }
 
 fn stage(desk: &Desk, language: Language) -> Result<Stage> {

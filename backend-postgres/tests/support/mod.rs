@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod meter;
+
 use std::{fs, sync::Arc, time::Duration};
 
 use memkeep_conformance::{Damage, Place};

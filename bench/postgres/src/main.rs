@@ -16,6 +16,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::task::JoinSet;
 
 mod hand;
+mod recall;
 
 use hand::Hand;
 
@@ -38,6 +39,15 @@ enum Command {
         #[arg(long, default_value_t = 16)]
         connections: u32,
     },
+    /// Recall of episodes beside a GIN index of tsvectors.
+    Recall {
+        /// How many episodes.
+        #[arg(long, default_value_t = 1_000_000)]
+        episodes: usize,
+        /// How many queries of each side.
+        #[arg(long, default_value_t = 100)]
+        queries: usize,
+    },
     /// A copy from SQLite beside COPY.
     Copy {
         /// How many turns.
@@ -55,6 +65,7 @@ async fn main() -> Fallible<()> {
         Command::Writers { seconds, connections } => {
             writers(&server, Duration::from_secs(seconds), connections).await
         }
+        Command::Recall { episodes, queries } => recall::recall(&server, episodes, queries).await,
         Command::Copy { turns } => copy(&server, turns).await,
     }
 }

@@ -14,6 +14,18 @@ pub trait Blobs {
     /// Calls `visit` with the pairs whose key is in `range` (the start included, the end not), in the
     /// order of keys or against it, until it returns false. `visit` does not use this map.
     fn scan(&self, range: Range<&[u8]>, reverse: bool, visit: &mut Visit<'_>) -> Result<()>;
+
+    /// Where each reading takes long, so that those that are wanted are to be told before. None by default.
+    fn far(&self) -> Option<&dyn Far> {
+        None
+    }
+}
+
+/// A map that is far away. A search of it takes note of the keys that it will ask for; it ends with an
+/// error where it lacks one. Then what was noted is read, all together, and it is run again.
+pub trait Far {
+    /// Takes note that the value under `key` will be asked for. Returns whether it is at hand already.
+    fn want(&self, key: &[u8]) -> bool;
 }
 
 /// [`Blobs`] in a transaction that writes.

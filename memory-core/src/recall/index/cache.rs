@@ -40,6 +40,10 @@ impl Cache {
         self.0.get(&(name, id))?.page.downcast().ok()
     }
 
+    pub(super) fn has(&self, name: Name, id: PageId) -> bool {
+        self.0.get(&(name, id)).is_some()
+    }
+
     pub(super) fn put<T: Any + Send + Sync>(
         &self,
         name: Name,

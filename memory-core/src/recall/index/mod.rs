@@ -22,6 +22,7 @@
 //! Within a segment documents are sorted by workspace and place, so that a workspace is one stretch of
 //! every list, whose statistics are known by its ends; a turn's neighbours are beside it.
 
+mod ahead;
 mod blobs;
 mod block;
 mod bytes;
@@ -60,7 +61,7 @@ mod top;
 mod values;
 mod words;
 
-pub use blobs::{Blobs, BlobsMut, MAX_KEY_BYTES, Visit};
+pub use blobs::{Blobs, BlobsMut, Far, MAX_KEY_BYTES, Visit};
 pub use cache::Cache;
 pub use changes::Changes;
 pub use check::{Listed, documents};
@@ -70,6 +71,7 @@ pub use find::{Sought, find};
 pub use keeper::{Keeper, append};
 pub use memory::Memory;
 pub use search::{Eligible, Question, search};
+pub use segment::{PAGE_KEY, first_pages};
 pub use step::Step;
 
 #[cfg(test)]

@@ -88,6 +88,25 @@ impl<'s, 'b> Part<'s, 'b> {
         Stretch { ordinals: 0..documents, length, newest_first }
     }
 
+    /// Whether it has pages that are far away.
+    pub(super) fn is_far(&self) -> bool {
+        !self.is_empty() && self.segment.is_far()
+    }
+
+    /// Tells that a page will be read. Returns whether it is at hand.
+    pub(super) fn want(&self, kind: Kind, number: u32) -> bool {
+        self.segment.want(PageId::new(self.sign, kind, number))
+    }
+
+    /// Tells that all pages of a table will be read.
+    pub(super) fn want_table(&self, kind: Kind) -> Result<()> {
+        let fence = self.table(Kind::Fence, kind as u32)?;
+        for number in (0..).take(fence.map_or(0, |fence| fence.len())) {
+            self.want(kind, number);
+        }
+        Ok(())
+    }
+
     /// The page `number` of a table; none beyond the last.
     pub(super) fn table(&self, kind: Kind, number: u32) -> Result<Option<Arc<Table>>> {
         self.segment.page(self.sign, PageId::new(self.sign, kind, number))

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use super::{
+    ahead,
     blobs::Blobs,
     cache::Cache,
     context, cursor,
@@ -103,7 +104,9 @@ pub fn search(
     }
     let segments = Segment::all(blobs, cache, newest)?;
     let parts = Part::all(&segments);
+    ahead::terms(&parts, question.workspace, &terms)?;
     let searched = Searched::new(&parts, &terms, question.workspace)?;
+    searched.tell_postings(question.scorer != Scorer::Overlap)?;
     let mut filter = Filter { present: Present(&searched), question, eligible };
     let formula = match question.scorer {
         Scorer::Overlap => Formula::Overlap,
@@ -166,6 +169,19 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
 
     pub(super) fn adds(&self, segment: usize) -> &'p Part<'s, 'b> {
         &self.parts[segment][Sign::Adds as usize]
+    }
+
+    /// Tells which postings will be read.
+    fn tell_postings(&self, has_lengths: bool) -> Result<()> {
+        for (segment, ([adds, removes], [added, removed])) in
+            self.parts.iter().zip(&self.stretches).enumerate()
+        {
+            ahead::postings(adds, added, self.found(segment), has_lengths);
+            if has_lengths && removes.is_far() && !removed.ordinals.is_empty() {
+                ahead::postings(removes, removed, &find(removes, self.terms)?, false);
+            }
+        }
+        Ok(())
     }
 
     fn weights(&self) -> Result<Weights> {

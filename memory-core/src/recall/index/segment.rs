@@ -1,9 +1,10 @@
 use std::{cell::RefCell, collections::HashMap, mem, sync::Arc};
 
 use super::{
+    ahead,
     blobs::Blobs,
     cache::Cache,
-    page::{Page, PageId, corrupt, open, seal},
+    page::{Kind, Page, PageId, corrupt, open, seal},
     root::Root,
 };
 use crate::Result;
@@ -46,6 +47,18 @@ pub(super) struct Totals {
     pub(super) newest: i64,
     /// Whether no document is newer than one before it.
     pub(super) newest_first: bool,
+}
+
+/// How the key of a page begins that a search reads first of a segment. The segment's name follows, which
+/// its root begins with and which has so many bytes, and then one of [`first_pages`].
+pub const PAGE_KEY: ([u8; 1], usize) = ([PAGE], size_of::<Name>());
+
+/// The ends of the keys of the pages that a search reads first of a segment.
+#[must_use]
+pub fn first_pages() -> Vec<[u8; 6]> {
+    let of = |sign| ahead::tables(sign).iter().map(move |kind| (sign, *kind));
+    let tables = Sign::BOTH.into_iter().flat_map(of);
+    tables.map(|(sign, kind)| PageId::new(sign, Kind::Fence, kind as u32).0).collect()
 }
 
 pub(super) fn page_key(name: &Name, id: &[u8]) -> Vec<u8> {
@@ -140,6 +153,18 @@ impl<'b> Segment<'b> {
     /// The error for a page that says what cannot be.
     pub(super) fn damaged(&self) -> crate::Error {
         corrupt(&page_key(&self.root.name, &[]))
+    }
+
+    /// Whether its pages are far away.
+    pub(super) fn is_far(&self) -> bool {
+        self.root.has_pages() && self.blobs.far().is_some()
+    }
+
+    /// Tells that the page `id` will be read. Returns whether it is at hand.
+    pub(super) fn want(&self, id: PageId) -> bool {
+        let (name, Some(far)) = (self.root.name, self.blobs.far()) else { return true };
+        let is_known = || self.cache.is_some_and(|cache| cache.has(name, id));
+        !self.root.has_pages() || is_known() || far.want(&page_key(&name, &id.0))
     }
 
     /// The page `id` of the part `sign`; none if there is no such page.
