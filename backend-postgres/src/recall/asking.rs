@@ -7,7 +7,7 @@ use std::{
 };
 
 use memkeep_core::{
-    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
+    EpisodeId, Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
     recall::{
         Analyzer, Language, Ranked, Ranking, Recallable,
         index::{Cache, Changes, Coverage, Memory, PAGE_KEY, Question, first_pages, search},
@@ -32,8 +32,9 @@ use crate::{
 /// If the tail has more rows, all records are read instead.
 const TAIL: usize = 16_384;
 
-/// So many records are asked for at once, whether they pass a filter that the index does not have.
-const ROWS: usize = 1_000;
+/// After so many trips all is read that may be needed: the next shows which records pass a filter that
+/// the index does not have, and the last reads those that were found.
+const HURRY: usize = 4;
 
 /// What a row of a list is.
 const BLOB: i32 = 0;
@@ -217,6 +218,19 @@ fn numbered<T: IntoRecord>(numbers: &[u64]) -> String {
     format!("SELECT {columns} FROM @{table} r WHERE r.pk = ANY(ARRAY[{numbers}]::bigint[])")
 }
 
+/// The condition that leaves the records which may pass a filter that the index does not have, which is
+/// a name in JSON.
+fn named(query: &RecallQuery, kind: RecordKind) -> String {
+    let (column, name) = match kind {
+        RecordKind::Turn => ("tags", query.tag.as_deref()),
+        _ => ("sources", query.source.as_ref().map(EpisodeId::as_str)),
+    };
+    let name = name.and_then(|name| serde_json::to_string(name).ok());
+    name.map_or_else(String::new, |name| {
+        format!(" AND position({} IN r.{column}) > 0", text(&name))
+    })
+}
+
 /// The statement that reads the pages under some keys.
 fn pages(kind: RecordKind, keys: &BTreeSet<Vec<u8>>) -> String {
     let (name, keys) = (kind.as_str(), keys.iter().map(|key| bytes(key)).collect::<Vec<_>>());
@@ -309,7 +323,9 @@ impl Begun {
             passes: lacks.then(HashMap::new),
             unknown: BTreeSet::new(),
         };
+        let mut trips = 1;
         loop {
+            search.begun.pages.hurries = trips >= HURRY || lacks && trips + 1 >= HURRY;
             let run = move || {
                 let found = search.run();
                 (search, found)
@@ -320,6 +336,7 @@ impl Begun {
             (search, found) = tokio::task::spawn_blocking(run).await.map_err(cut)?;
             let keys = search.begun.pages.take_wanted();
             let numbers: Vec<u64> = std::mem::take(&mut search.unknown).into_iter().collect();
+            trips += 1;
             if keys.is_empty() && numbers.is_empty() {
                 let found = found?;
                 if !found.is_empty() {
@@ -329,21 +346,22 @@ impl Begun {
                 return Ok(found);
             }
             let mut sql = if keys.is_empty() { String::new() } else { pages(T::KIND, &keys) };
-            for numbers in numbers.chunks(ROWS) {
+            if !numbers.is_empty() {
                 sql += "; ";
-                sql += &numbered::<T>(numbers);
+                sql += &numbered::<T>(&numbers);
+                sql += &named(query, T::KIND);
             }
             let rows = transaction.list(&sql).await?;
             search.begun.pages.take_in(keys, blobs(&rows)?);
+            let mut passing: HashMap<u64, bool> = numbers.into_iter().map(|n| (n, false)).collect();
             for (number, record) in decoded::<T>(&rows)? {
-                let passes = record.passes(query);
-                search.passes.get_or_insert_default().insert(number, passes);
-                if passes {
+                if record.passes(query) {
+                    passing.insert(number, true);
                     records.insert(number, record);
                 }
             }
-            if let Some(number) = numbers.iter().find(|number| !search.knows(**number)) {
-                return Err(lost(T::KIND, *number).into());
+            if let Some(passes) = &mut search.passes {
+                passes.extend(passing);
             }
         }
     }
@@ -363,24 +381,23 @@ struct Search {
 }
 
 impl Search {
-    fn knows(&self, number: u64) -> bool {
-        self.passes.as_ref().is_none_or(|passes| passes.contains_key(&number))
-    }
-
     fn run(&mut self) -> Result<Vec<Ranked<u64>>> {
         let Self { begun, kind, query, cache, passes, unknown } = self;
         let Some(question) = Question::new(query, *kind, begun.session) else {
             return Ok(Vec::new());
         };
+        let Begun { pages, newest, analyzer, .. } = begun;
+        let Some(passes) = passes else {
+            return search(pages, cache, newest, *kind, &question, analyzer, None);
+        };
         let mut eligible = |number| {
-            let Some(passes) = passes else { return Ok(true) };
             let passes = passes.get(&number).copied();
             if passes.is_none() {
                 unknown.insert(number);
             }
-            Ok(passes.unwrap_or(false))
+            // It is taken for one that passes, unless none is to be missed that may.
+            Ok(passes.unwrap_or(!pages.hurries))
         };
-        let Begun { pages, newest, analyzer, .. } = begun;
-        search(pages, cache, newest, *kind, &question, analyzer, &mut eligible)
+        search(pages, cache, newest, *kind, &question, analyzer, Some(&mut eligible))
     }
 }

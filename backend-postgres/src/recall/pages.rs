@@ -26,6 +26,8 @@ pub(super) struct Pages {
     /// What was read since; nothing where there is nothing.
     read: HashMap<Vec<u8>, Option<Vec<u8>>>,
     wanted: RefCell<BTreeSet<Vec<u8>>>,
+    /// Whether there are few trips left.
+    pub(super) hurries: bool,
 }
 
 impl Pages {
@@ -73,6 +75,10 @@ impl Far for Pages {
             self.wanted.borrow_mut().insert(key.to_vec());
         }
         is_at_hand
+    }
+
+    fn hurries(&self) -> bool {
+        self.hurries
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
     recall::{
         Analyzer, Language, Ranked,
-        index::{Blobs, Cache, Changes, Coverage, Memory, Question, search},
+        index::{Blobs, Cache, Changes, Coverage, Eligible, Memory, Question, search},
     },
     search::{Ranking, Recallable},
 };
@@ -63,17 +63,15 @@ fn by_index<T: Recallable>(
     };
     let Some(question) = Question::new(query, T::KIND, session) else { return Ok(None) };
     // What no field of the question tells is read from the record.
-    let lacks = Question::lacks(query, T::KIND);
-    let mut eligible = |number| {
-        if !lacks {
-            return Ok(true);
-        }
+    let mut passes = |number| {
         let record = view.numbered(T::KIND, number)?.and_then(T::of);
         record.map(|record| record.passes(query)).ok_or_else(|| lost(T::KIND, number))
     };
+    let eligible: Option<&mut Eligible<'_>> =
+        if Question::lacks(query, T::KIND) { Some(&mut passes) } else { None };
     // What covers nothing may be an index of another language, or of another version.
     let blobs: &dyn Blobs = if coverage.last == 0 { &Memory::default() } else { &*blobs };
-    search(blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, &mut eligible).map(Some)
+    search(blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, eligible).map(Some)
 }
 
 /// An index of the records of `numbers`. None if one cannot be read: whether it concerns the query, a

@@ -26,6 +26,9 @@ pub trait Blobs {
 pub trait Far {
     /// Takes note that the value under `key` will be asked for. Returns whether it is at hand already.
     fn want(&self, key: &[u8]) -> bool;
+
+    /// Whether all is to be told now that may be needed, though most of it will not be.
+    fn hurries(&self) -> bool;
 }
 
 /// [`Blobs`] in a transaction that writes.

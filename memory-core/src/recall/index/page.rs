@@ -16,6 +16,7 @@ use crate::{Error, Result};
 /// | `Fence` | a table of the first keys of the pages of `Workspaces` (page 0), `Directory` (1) and `Dictionary` (2) |
 /// | `Values` | [`ValuesBlock`](super::values::ValuesBlock) |
 /// | `Lengths` | [`Lengths`](super::lengths::Lengths) |
+/// | `Places` | [`Places`](super::places::Places), of turns |
 /// | `Chunk` | [`Chunk`](super::postings::Chunk) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -27,6 +28,7 @@ pub(super) enum Kind {
     Values = 4,
     Chunk = 5,
     Lengths = 6,
+    Places = 7,
 }
 
 /// About how large a page becomes, in bytes: what SQLite keeps in one page of its own and the spare room

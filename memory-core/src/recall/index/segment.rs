@@ -2,7 +2,7 @@ use std::{cell::RefCell, collections::HashMap, mem, sync::Arc};
 
 use super::{
     ahead,
-    blobs::Blobs,
+    blobs::{Blobs, Far},
     cache::Cache,
     page::{Kind, Page, PageId, corrupt, open, seal},
     root::Root,
@@ -47,6 +47,8 @@ pub(super) struct Totals {
     pub(super) newest: i64,
     /// Whether no document is newer than one before it.
     pub(super) newest_first: bool,
+    /// Whether they are turns, which have pages of places.
+    pub(super) of_sessions: bool,
 }
 
 /// How the key of a page begins that a search reads first of a segment. The segment's name follows, which
@@ -56,9 +58,8 @@ pub const PAGE_KEY: ([u8; 1], usize) = ([PAGE], size_of::<Name>());
 /// The ends of the keys of the pages that a search reads first of a segment.
 #[must_use]
 pub fn first_pages() -> Vec<[u8; 6]> {
-    let of = |sign| ahead::tables(sign).iter().map(move |kind| (sign, *kind));
-    let tables = Sign::BOTH.into_iter().flat_map(of);
-    tables.map(|(sign, kind)| PageId::new(sign, Kind::Fence, kind as u32).0).collect()
+    let fence = |sign, kind| PageId::new(sign, Kind::Fence, kind as u32).0;
+    Sign::BOTH.iter().flat_map(|sign| ahead::TABLES.map(|kind| fence(*sign, kind))).collect()
 }
 
 pub(super) fn page_key(name: &Name, id: &[u8]) -> Vec<u8> {
@@ -158,6 +159,11 @@ impl<'b> Segment<'b> {
     /// Whether its pages are far away.
     pub(super) fn is_far(&self) -> bool {
         self.root.has_pages() && self.blobs.far().is_some()
+    }
+
+    /// Whether all is to be told that may be needed.
+    pub(super) fn hurries(&self) -> bool {
+        self.blobs.far().is_some_and(Far::hurries)
     }
 
     /// Tells that the page `id` will be read. Returns whether it is at hand.

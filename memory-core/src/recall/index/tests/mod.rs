@@ -8,8 +8,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use proptest::prelude::*;
 
 use super::{
-    Analysed, Cache, Changes, Coverage, Keeper, Memory, Question, Sought, Step, append, clear,
-    documents, find, search,
+    Analysed, Cache, Changes, Coverage, Eligible, Keeper, Memory, Question, Sought, Step, append,
+    clear, documents, find, search,
 };
 use crate::{
     RecordKind, Timestamp, Workspace,
@@ -185,7 +185,8 @@ impl Store {
     }
 
     fn check(&self, question: &Question<'_>, odd: bool) {
-        let mut eligible = |number: u64| Ok(!odd || number % 2 == 1);
+        let mut is_odd = |number: u64| Ok(number % 2 == 1);
+        let eligible: Option<&mut Eligible<'_>> = if odd { Some(&mut is_odd) } else { None };
         let found = search(
             &self.map,
             &self.cache,
@@ -193,7 +194,7 @@ impl Store {
             self.kind,
             question,
             &self.analyzer,
-            &mut eligible,
+            eligible,
         )
         .unwrap();
         let expected = self.scan(question, odd);
