@@ -1,7 +1,7 @@
 //! Recall by the index: how many trips it takes, and that it answers what a scan would, whatever
 //! happens meanwhile.
 
-use std::{collections::BTreeMap, fmt::Debug, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use memkeep_core::{
     Backend as _, Batch, EpisodeId, EpisodeRevision, EpisodicBackend as _, Hit, NewEpisode,
@@ -34,8 +34,9 @@ fn text(random: &mut fastrand::Rng) -> String {
 async fn by_scan<T: Recallable>(
     store: &PostgresBackend,
     query: &RecallQuery,
+    language: Language,
 ) -> Vec<(String, u64)> {
-    let analyzer = Analyzer::new(Language::default());
+    let analyzer = Analyzer::new(language);
     let mut ranking = Ranking::<T>::new(query, &analyzer);
     let scan = Scan::new(T::KIND).scope(query.scope.clone()).limit(usize::MAX);
     store.scan(&scan).await.unwrap().items.into_iter().for_each(|record| ranking.add(record));
@@ -50,16 +51,13 @@ fn bits<T: Recallable>(hits: Vec<Hit<T>>) -> Vec<(String, u64)> {
 
 /// Asks `store` for all kinds, and compares with what `other` has.
 async fn check(store: &PostgresBackend, other: &PostgresBackend, query: &RecallQuery) {
+    let language = store.info().language;
     let found = bits(store.recall(query).await.unwrap());
-    same(found, by_scan::<memkeep_core::Episode>(other, query).await, query);
+    assert_eq!(found, by_scan::<memkeep_core::Episode>(other, query, language).await, "{query:?}");
     let found = bits(store.recall_turns(query).await.unwrap());
-    same(found, by_scan::<memkeep_core::Turn>(other, query).await, query);
+    assert_eq!(found, by_scan::<memkeep_core::Turn>(other, query, language).await, "{query:?}");
     let found = bits(store.recall_notes(query).await.unwrap());
-    same(found, by_scan::<memkeep_core::Note>(other, query).await, query);
-}
-
-fn same<T: PartialEq + Debug>(found: Vec<T>, expected: Vec<T>, query: &RecallQuery) {
-    assert_eq!(found, expected, "{query:?}");
+    assert_eq!(found, by_scan::<memkeep_core::Note>(other, query, language).await, "{query:?}");
 }
 
 /// Queries of many forms.
@@ -294,6 +292,25 @@ server_tests! {
         check(&stores[4], &stores[1], &query).await;
         let report = stores[0].verify(&Verify::new()).await.unwrap();
         assert!(report.is_clean(), "{report:?}");
+    }
+
+    async fn a_handle_of_another_language_answers_in_its_own() {
+        let (store, socket) = many("languages", 300).await;
+        let german = config(&socket, "languages").language(Language::German).open().await.unwrap();
+        let mut other = connect(&socket, "languages").await.unwrap();
+        let begun = "SELECT count(*) FROM memkeep.recall_blobs WHERE key = decode('03', 'hex') \
+                     AND position(convert_to('english', 'UTF8') IN value) > 0";
+        for query in ["deploying caches", "failed again"].map(RecallQuery::new) {
+            check(&german, &store, &query).await;
+            german.add_note(NewNote::new("deploying caches")).await.unwrap();
+            check(&german, &store, &query).await;
+            check(&store, &german, &query).await;
+        }
+        assert_eq!(number(&mut other, begun).await, 3);
+        german.reindex().await.unwrap();
+        assert_eq!(number(&mut other, begun).await, 0);
+        check(&german, &store, &RecallQuery::new("deploying caches")).await;
+        check(&store, &german, &RecallQuery::new("deploying caches")).await;
     }
 
     async fn damage_of_the_index_is_found_and_repaired() {

@@ -2,46 +2,35 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    fmt::Write as _,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use memkeep_core::{
-    EpisodeId, Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
+    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
     recall::{
         Analyzer, Language, Ranked, Ranking, Recallable,
-        index::{Cache, Changes, Coverage, Memory, PAGE_KEY, Question, first_pages, search},
+        index::{Cache, Changes, Coverage, Memory, Question, search},
     },
 };
 use sqlx::{Row as _, postgres::PgRow};
 
 use super::{
     background::Signal,
-    pages::{FIRST, Pages},
-    tail::{self, Change},
+    lists::{BLOB, CHANGE, COUNT, RECORD, SESSION, TAIL, first, named, numbered, pages},
+    pages::Pages,
+    tail::Change,
     tender::{BULK, WHOLE},
 };
 use crate::{
     cells::{Cells, part},
-    escape::escape,
     read,
     rows::{IntoRecord, decode},
     transaction::{Attempt, Transaction},
 };
 
-/// If the tail has more rows, all records are read instead.
-const TAIL: usize = 16_384;
-
 /// After so many trips all is read that may be needed: the next shows which records pass a filter that
 /// the index does not have, and the last reads those that were found.
 const HURRY: usize = 4;
-
-/// What a row of a list is.
-const BLOB: i32 = 0;
-const COUNT: i32 = 1;
-const CHANGE: i32 = 2;
-const SESSION: i32 = 3;
-const RECORD: i32 = 4;
 
 /// A query, and what a handle keeps for all queries.
 pub(crate) struct Asked {
@@ -136,111 +125,6 @@ async fn by_scan<T: Recallable + IntoRecord>(
     Ok(found.into_iter().filter_map(hit).collect())
 }
 
-/// A text in a list of statements.
-fn text(text: &str) -> String {
-    let mut sql = "convert_from(decode('".to_owned();
-    hex(&mut sql, escape(text).as_bytes());
-    sql + "', 'hex'), 'UTF8')"
-}
-
-/// Bytes in a list of statements.
-fn bytes(bytes: &[u8]) -> String {
-    let mut sql = "decode('".to_owned();
-    hex(&mut sql, bytes);
-    sql + "', 'hex')"
-}
-
-fn hex(to: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(to, "{byte:02x}");
-    }
-}
-
-/// The list that a recall begins with.
-fn first(kind: RecordKind, query: &RecallQuery, known: &BTreeSet<Vec<u8>>) -> String {
-    let name = kind.as_str();
-    // Whatever the statistics say of tables that grow and shrink.
-    let mut sql = "SET LOCAL enable_seqscan = off; ".to_owned();
-    for first in FIRST {
-        let end = first + 1;
-        sql += &format!(
-            "SELECT {BLOB}, key, value FROM @recall_blobs WHERE kind = '{name}' \
-             AND key >= decode('{first:02x}', 'hex') AND key < decode('{end:02x}', 'hex'); "
-        );
-    }
-    sql += &new_segments(kind, known);
-    let most = TAIL + 1;
-    sql += &format!(
-        "SELECT {COUNT}, count(*) FROM \
-         (SELECT 1 FROM @recall_tail WHERE kind = '{name}' LIMIT {most}) AS t; "
-    );
-    let only = query.scope.workspace().map(|workspace| {
-        let workspace = text(workspace.as_str());
-        format!(
-            "WHERE t.workspace = {workspace} \
-             OR n.home = (SELECT pk FROM @workspaces WHERE name = {workspace})"
-        )
-    });
-    sql += &tail::select(kind, &CHANGE.to_string(), most, only.as_deref().unwrap_or_default());
-    if let Some(session) = &query.session
-        && kind == RecordKind::Turn
-    {
-        let id = text(session.as_str());
-        sql += &format!("; SELECT {SESSION}, pk FROM @sessions WHERE id = {id}");
-    }
-    sql
-}
-
-/// The statement that reads what a search reads first of the segments that are not `known`.
-fn new_segments(kind: RecordKind, known: &BTreeSet<Vec<u8>>) -> String {
-    let (name, root, ([page], length)) = (kind.as_str(), FIRST[0], PAGE_KEY);
-    let end = root + 1;
-    let ends: Vec<_> = first_pages().iter().map(|page| bytes(page)).collect();
-    let known: Vec<_> = known.iter().map(|name| bytes(name)).collect();
-    format!(
-        "SELECT {BLOB}, p.key, p.value FROM (SELECT substr(value, 1, {length}) AS name \
-         FROM @recall_blobs WHERE kind = '{name}' AND key >= decode('{root:02x}', 'hex') \
-         AND key < decode('{end:02x}', 'hex')) AS s CROSS JOIN unnest(ARRAY[{}]::bytea[]) AS e(page) \
-         JOIN @recall_blobs p ON p.kind = '{name}' \
-         AND p.key = decode('{page:02x}', 'hex') || s.name || e.page \
-         WHERE s.name <> ALL(ARRAY[{}]::bytea[]); ",
-        ends.join(", "),
-        known.join(", "),
-    )
-}
-
-/// The statement that reads the records of some numbers.
-fn numbered<T: IntoRecord>(numbers: &[u64]) -> String {
-    let (columns, table) = (T::SHAPE.columns(RECORD.unsigned_abs() as usize), T::SHAPE.table);
-    let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
-    let numbers = numbers.join(", ");
-    format!("SELECT {columns} FROM @{table} r WHERE r.pk = ANY(ARRAY[{numbers}]::bigint[])")
-}
-
-/// The condition that leaves the records which may pass a filter that the index does not have, which is
-/// a name in JSON.
-fn named(query: &RecallQuery, kind: RecordKind) -> String {
-    let (column, name) = match kind {
-        RecordKind::Turn => ("tags", query.tag.as_deref()),
-        _ => ("sources", query.source.as_ref().map(EpisodeId::as_str)),
-    };
-    let name = name.and_then(|name| serde_json::to_string(name).ok());
-    name.map_or_else(String::new, |name| {
-        format!(" AND position({} IN r.{column}) > 0", text(&name))
-    })
-}
-
-/// The statement that reads the pages under some keys.
-fn pages(kind: RecordKind, keys: &BTreeSet<Vec<u8>>) -> String {
-    let (name, keys) = (kind.as_str(), keys.iter().map(|key| bytes(key)).collect::<Vec<_>>());
-    format!(
-        "SELECT {BLOB}, key, value FROM @recall_blobs WHERE kind = '{name}' \
-         AND key = ANY(ARRAY[{}]::bytea[])",
-        keys.join(", ")
-    )
-}
-
 /// The blobs among the rows of a list.
 fn blobs(rows: &[PgRow]) -> Attempt<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut blobs = Vec::new();
@@ -288,7 +172,8 @@ impl Begun {
             }
         }
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if !is_whole || count >= BULK {
+        let is_foreign = Coverage::is_foreign(&pages, asked.shared.language)?;
+        if (!is_whole || count >= BULK) && !is_foreign {
             // Whoever is to see to it may have ended.
             asked.shared.signal.wake(BULK);
         }
@@ -297,7 +182,9 @@ impl Begun {
         }
         let analyzer = Analyzer::new(asked.shared.language);
         let mut newest = Changes::default();
-        changes.iter().for_each(|change| change.put(kind, &analyzer, &mut newest));
+        for change in &changes {
+            change.put(kind, &analyzer, &mut newest);
+        }
         let newest = Memory::of(kind, newest)?;
         Ok(Some(Self { pages, newest, session, analyzer }))
     }
@@ -345,13 +232,14 @@ impl Begun {
                 }
                 return Ok(found);
             }
-            let mut sql = if keys.is_empty() { String::new() } else { pages(T::KIND, &keys) };
-            if !numbers.is_empty() {
-                sql += "; ";
-                sql += &numbered::<T>(&numbers);
-                sql += &named(query, T::KIND);
+            let mut list = Vec::new();
+            if !keys.is_empty() {
+                list.push(pages(T::KIND, &keys));
             }
-            let rows = transaction.list(&sql).await?;
+            if !numbers.is_empty() {
+                list.push(numbered::<T>(&numbers) + &named(query, T::KIND));
+            }
+            let rows = transaction.list(&list.join("; ")).await?;
             search.begun.pages.take_in(keys, blobs(&rows)?);
             let mut passing: HashMap<u64, bool> = numbers.into_iter().map(|n| (n, false)).collect();
             for (number, record) in decoded::<T>(&rows)? {

@@ -19,7 +19,7 @@ use crate::store::Store;
 /// How long what is new waits for more.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long it is left alone if it failed.
-const REST: Duration = Duration::from_secs(5);
+const REST: Duration = Duration::from_secs(10);
 
 /// How the task learns that there is something to do.
 #[derive(Default)]

@@ -10,6 +10,7 @@ mod asking;
 mod background;
 mod check;
 mod desk;
+mod lists;
 mod pages;
 pub(crate) mod tail;
 mod tender;

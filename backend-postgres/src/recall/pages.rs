@@ -91,13 +91,11 @@ impl Blobs for Pages {
         if is_first(key) {
             return Ok(self.first.get(key).cloned());
         }
-        match self.read.get(key) {
-            Some(value) => Ok(value.clone()),
-            None => {
-                self.want(key);
-                Err(Error::new(ErrorKind::Unexpected, "a page of the index is to be read first"))
-            }
+        if let Some(value) = self.read.get(key) {
+            return Ok(value.clone());
         }
+        self.want(key);
+        Err(Error::new(ErrorKind::Unexpected, "a page of the index is to be read first"))
     }
 
     fn scan(&self, range: Range<&[u8]>, reverse: bool, visit: &mut Visit<'_>) -> Result<()> {

@@ -27,6 +27,9 @@ const FORM: &str = "workspace, created_at, open, session, position, role, text, 
 /// How many they are.
 const WIDTH: usize = 8;
 
+/// About how many bytes of text are taken in at once.
+const BYTES: usize = 32 << 20;
+
 /// The table of the records of a kind.
 pub(crate) fn table(kind: RecordKind) -> &'static str {
     match kind {
@@ -82,17 +85,30 @@ pub(crate) fn revise_episodes(rows: &str) -> String {
     )
 }
 
+/// How many bytes of text a record, `r`, has.
+fn size(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Episode => "octet_length(r.problem) + octet_length(r.summary)",
+        RecordKind::Turn => "octet_length(r.content)",
+        _ => "octet_length(r.text)",
+    }
+}
+
+/// The names of the columns of what there is now.
+fn now() -> String {
+    let now: Vec<_> = (0..WIDTH).map(|n| format!("f{n}")).collect();
+    now.join(", ")
+}
+
 /// The statement that reads the tail of a kind, `limit` records of it: what [`Change::read`] takes, after
 /// the columns `first`. Of the records' tables only single rows are read.
 pub(super) fn select(kind: RecordKind, first: &str, limit: usize, only: &str) -> String {
-    let (name, table, form) = (kind.as_str(), table(kind), form(kind));
+    let (name, table, form, now) = (kind.as_str(), table(kind), form(kind), now());
     let removed: Vec<_> = FORM.split(", ").map(|column| format!("t.{column}")).collect();
-    let (columns, removed) = (FORM, removed.join(", "));
-    let now: Vec<_> = (0..WIDTH).map(|n| format!("f{n}")).collect();
-    let now = now.join(", ");
+    let removed = removed.join(", ");
     format!(
         "WITH t AS (SELECT DISTINCT ON (number) number, \
-         max(pk) OVER (PARTITION BY number) AS newest, {columns} FROM @recall_tail \
+         max(pk) OVER (PARTITION BY number) AS newest, {FORM} FROM @recall_tail \
          WHERE kind = '{name}' ORDER BY number, pk LIMIT {limit}) \
          SELECT {first}, t.number, t.newest, {removed}, n.* FROM t LEFT JOIN LATERAL \
          (SELECT r.workspace AS home, {form} FROM @{table} r WHERE r.pk = t.number OFFSET 0) \
@@ -100,22 +116,37 @@ pub(super) fn select(kind: RecordKind, first: &str, limit: usize, only: &str) ->
     )
 }
 
-/// The statement that reads the records of a kind after a number, `limit` of them, and what the tail has
-/// of those and of what was deleted among them, in the same form.
-pub(super) fn select_all(kind: RecordKind, first: &str, after: i64, limit: usize) -> String {
-    let (name, table, form) = (kind.as_str(), table(kind), form(kind));
-    let now: Vec<_> = (0..WIDTH).map(|n| format!("f{n}")).collect();
-    let now = now.join(", ");
+/// The same of the first of them, up to about [`BYTES`] of text.
+pub(super) fn select_some(kind: RecordKind, first: &str, limit: usize) -> String {
+    let (table, size) = (table(kind), size(kind));
+    let only = format!(
+        "JOIN (SELECT number, sum(size) OVER (ORDER BY number) - size AS before FROM \
+         (SELECT number, coalesce(octet_length(text), 0) + coalesce(octet_length(more), 0) + \
+         coalesce((SELECT {size} FROM @{table} r WHERE r.pk = t.number), 0) AS size FROM t) AS s) \
+         AS p ON p.number = t.number WHERE p.before < {BYTES}"
+    );
+    select(kind, first, limit, &only)
+}
+
+/// The statement that reads the records of a kind after a number, at most `limit` of them and about
+/// [`BYTES`] of text, and what the tail has of those and of what was deleted among them, in the same form.
+/// The first column says whether these are all.
+pub(super) fn select_all(kind: RecordKind, after: i64, limit: usize) -> String {
+    let (name, table, form, size, now) =
+        (kind.as_str(), table(kind), form(kind), size(kind), now());
     let none = "NULL::text, NULL::bigint, NULL::boolean, NULL::bigint, NULL::bigint, NULL::text, \
                 NULL::text, NULL::text";
     format!(
-        "WITH b AS (SELECT r.pk AS number, r.workspace AS home, {form} FROM @{table} r \
-         WHERE r.pk > {after} ORDER BY r.pk LIMIT {limit}), \
-         n(number, home, {now}) AS (SELECT * FROM b), \
+        "WITH p AS (SELECT pk, sum(size) OVER (ORDER BY pk) - size AS before FROM \
+         (SELECT r.pk, {size} AS size FROM @{table} r WHERE r.pk > {after} \
+         ORDER BY r.pk LIMIT {limit}) AS s), \
+         n(number, home, {now}) AS (SELECT r.pk, r.workspace, {form} FROM p \
+         JOIN @{table} r ON r.pk = p.pk WHERE p.before < {BYTES}), \
+         e(is_all) AS (SELECT count(*) < {limit} AND count(*) = (SELECT count(*) FROM n) FROM p), \
          t AS (SELECT number, max(pk) AS newest FROM @recall_tail WHERE kind = '{name}' \
-         AND number > {after} AND ((SELECT count(*) FROM n) < {limit} \
+         AND number > {after} AND ((SELECT is_all FROM e) \
          OR number <= (SELECT max(number) FROM n)) GROUP BY number) \
-         SELECT {first}, coalesce(n.number, t.number), t.newest, {none}, n.home, {now} \
+         SELECT (SELECT is_all FROM e), coalesce(n.number, t.number), t.newest, {none}, n.home, {now} \
          FROM n FULL JOIN t ON t.number = n.number ORDER BY 2"
     )
 }

@@ -179,20 +179,21 @@ impl Store {
         now: Timestamp,
     ) -> Attempt<()> {
         let after = i64::try_from(last).unwrap_or(i64::MAX);
-        let rows = transaction.list(&tail::select_all(kind, "0", after, STEP)).await?;
+        let rows = transaction.list(&tail::select_all(kind, after, STEP)).await?;
         let changes =
             rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
+        let is_all = rows.first().map_or(Ok(true), |row| row.try_get(0))?;
         let there = changes.iter().filter(|change| change.is_there());
-        let coverage = match there.clone().count() {
-            STEP => there.map(|change| change.number.unsigned_abs()).max().unwrap_or(WHOLE),
-            _ => WHOLE,
-        };
+        let last_there = there.map(|change| change.number.unsigned_abs()).max();
+        let coverage = last_there.filter(|_| !is_all).unwrap_or(WHOLE);
         let coverage = Coverage { last: coverage, has_words: false };
         self.forget(transaction, kind, &changes).await?;
         let (analyzer, language) = (Arc::clone(&self.tender.analyzer), self.tender.language);
         at_desk(transaction, kind, move |desk| {
             let mut added = Changes::default();
-            changes.iter().for_each(|change| change.put(kind, &analyzer, &mut added));
+            for change in &changes {
+                change.put(kind, &analyzer, &mut added);
+            }
             let step = Step::extend(desk, kind, language, coverage, last == 0, &mut added)?;
             step.apply(desk, now).map(drop)
         })
@@ -217,14 +218,16 @@ impl Store {
         if usize::try_from(there).is_ok_and(|there| there < least) {
             return Ok(false);
         }
-        let rows = transaction.list(&tail::select(kind, "0", STEP, "")).await?;
+        let rows = transaction.list(&tail::select_some(kind, "0", STEP)).await?;
         let changes =
             rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
         self.forget(transaction, kind, &changes).await?;
         let analyzer = Arc::clone(&self.tender.analyzer);
         at_desk(transaction, kind, move |desk| {
             let mut taken = Changes::default();
-            changes.iter().for_each(|change| change.put(kind, &analyzer, &mut taken));
+            for change in &changes {
+                change.put(kind, &analyzer, &mut taken);
+            }
             append(desk, kind, &mut taken)
         })
         .await?;

@@ -123,8 +123,8 @@ impl<'s, 'b> Part<'s, 'b> {
 
     /// Tells that pages of a kind will be read which have so many documents each.
     pub(super) fn want_all(&self, kind: Kind, ordinals: &Range<u32>, documents: u32) {
-        let last = ordinals.end.min(self.totals().documents).checked_sub(1);
-        for number in last.map_or(1..=0, |last| ordinals.start / documents..=last / documents) {
+        let end = ordinals.end.min(self.totals().documents);
+        for number in ordinals.start / documents..end.div_ceil(documents) {
             self.want(kind, number);
         }
     }

@@ -136,7 +136,7 @@ impl<'r> Top<'r> {
 
     /// Tells that documents will be read. Returns whether all are at hand.
     fn want_all(&self, spots: &[Spot]) -> bool {
-        !self.reader.is_far() || spots.iter().fold(true, |all, spot| self.reader.want(*spot) && all)
+        !self.reader.is_far() || spots.iter().filter(|spot| !self.reader.want(**spot)).count() == 0
     }
 
     /// Where they are, in no particular order.

@@ -3,16 +3,19 @@
 // The numbers here are small.
 #![allow(clippy::cast_possible_truncation)]
 
+mod distant;
+
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use proptest::prelude::*;
 
+use self::distant::Distant;
 use super::{
-    Analysed, Cache, Changes, Coverage, Eligible, Keeper, Memory, Question, Sought, Step, append,
-    clear, documents, find, search,
+    Analysed, Blobs, Cache, Changes, Coverage, Eligible, Keeper, Memory, Question, Sought, Step,
+    append, clear, documents, find, search,
 };
 use crate::{
-    RecordKind, Timestamp, Workspace,
+    RecordKind, Result, Timestamp, Workspace,
     recall::{Analyzer, Document, Language, Ranked, Ranker, Scorer, Substring},
 };
 
@@ -185,23 +188,39 @@ impl Store {
     }
 
     fn check(&self, question: &Question<'_>, odd: bool) {
-        let mut is_odd = |number: u64| Ok(number % 2 == 1);
-        let eligible: Option<&mut Eligible<'_>> = if odd { Some(&mut is_odd) } else { None };
-        let found = search(
-            &self.map,
-            &self.cache,
-            &Memory::default(),
-            self.kind,
-            question,
-            &self.analyzer,
-            eligible,
-        )
-        .unwrap();
+        let found = self.search(&self.map, &self.cache, question, odd).unwrap();
         let expected = self.scan(question, odd);
         let bits = |ranked: &[Ranked<u64>]| -> Vec<(u64, u64)> {
             ranked.iter().map(|r| (r.key, r.score.to_bits())).collect()
         };
         assert_eq!(bits(&found), bits(&expected), "{question:?} odd: {odd}");
+
+        // From far away, with nothing known: one trip was before, and one for the records comes after; if
+        // records are to be looked at, another one.
+        let (distant, cache) = (Distant::new(&self.map), Cache::new(64 << 20));
+        let (mut trips, last) = (1, if odd { 4 } else { 5 });
+        let found = loop {
+            let found = self.search(&distant, &cache, question, odd);
+            trips += 1;
+            if !distant.go(trips + 1 >= last) {
+                break found.unwrap();
+            }
+            assert!(trips <= last, "{question:?} odd: {odd}");
+        };
+        assert_eq!(bits(&found), bits(&expected), "from far away: {question:?} odd: {odd}");
+    }
+
+    fn search(
+        &self,
+        blobs: &dyn Blobs,
+        cache: &Cache,
+        question: &Question<'_>,
+        odd: bool,
+    ) -> Result<Vec<Ranked<u64>>> {
+        let mut is_odd = |number: u64| Ok(number % 2 == 1);
+        let eligible: Option<&mut Eligible<'_>> = if odd { Some(&mut is_odd) } else { None };
+        let newest = Memory::default();
+        search(blobs, cache, &newest, self.kind, question, &self.analyzer, eligible)
     }
 }
 
