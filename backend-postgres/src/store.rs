@@ -91,7 +91,7 @@ impl Store {
             settled: AtomicI64::new(0),
         });
         // What others have left is seen to as well; what has no index yet gets one at once.
-        store.signal.wake(if is_indexed { 1 } else { BULK });
+        store.signal.wake(KINDS.map(|_| if is_indexed { 1 } else { BULK }));
         recall::start(&store);
         Ok(store)
     }

@@ -25,7 +25,7 @@ impl Store {
             match self.repair().await {
                 Ok(report) => {
                     // The indexes may have been dropped.
-                    self.signal.wake(BULK);
+                    self.signal.wake(KINDS.map(|_| BULK));
                     return Ok(report);
                 }
                 Err(trouble) => tries.again(trouble).await?,

@@ -11,7 +11,7 @@ mod queue;
 use std::{collections::HashSet, sync::Arc};
 
 use memkeep_core::{
-    Error, ErrorKind, Receipt, Result,
+    Error, ErrorKind, Receipt, RecordKind, Result,
     decide::{Change, Needs, decide},
 };
 
@@ -19,6 +19,7 @@ pub(crate) use self::queue::Queue;
 use self::queue::Waiting;
 use crate::{
     error::Trouble,
+    recall::{Counts, KINDS},
     store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
@@ -68,9 +69,7 @@ impl Store {
                 Ok((transaction, answers, recalled)) => match self.end(transaction, &answers).await
                 {
                     Ok(()) => {
-                        if recalled > 0 {
-                            self.signal.wake(recalled);
-                        }
+                        self.signal.wake(recalled);
                         return Ok(answers);
                     }
                     // Whether a commit came through that broke off is not known.
@@ -88,7 +87,7 @@ impl Store {
 
     /// Everything up to the commit: the transaction holds all its locks. Tells, too, how many changes make
     /// a difference to recall.
-    async fn apply_group(&self, group: &[Waiting]) -> Attempt<(Transaction, Vec<Answer>, usize)> {
+    async fn apply_group(&self, group: &[Waiting]) -> Attempt<(Transaction, Vec<Answer>, Counts)> {
         let locks = locks::first(&self.names, group);
         let mut transaction = self.begin(Mode::Write, &locks).await?;
         match self.apply_in(&mut transaction, group).await {
@@ -101,7 +100,7 @@ impl Store {
         &self,
         transaction: &mut Transaction,
         group: &[Waiting],
-    ) -> Attempt<(Vec<Answer>, usize)> {
+    ) -> Attempt<(Vec<Answer>, Counts)> {
         let needs = union(group);
         let workspaces = locks::everything_of(transaction, &needs.workspaces).await?;
         let keys: Vec<&str> = group.iter().filter_map(|w| w.needs.receipt.as_deref()).collect();
@@ -132,7 +131,7 @@ impl Store {
                 return Err(Trouble::Met);
             }
         }
-        let recalled = changes.iter().filter(|change| is_recalled(change)).count();
+        let recalled = recalled(&changes);
         apply::apply(transaction, changes, &stored).await?;
         Ok((answers, recalled))
     }
@@ -150,18 +149,20 @@ impl Store {
     }
 }
 
-fn is_recalled(change: &Change) -> bool {
-    match change {
-        Change::PutTurn(put) => put.new,
-        Change::PutEpisode(_)
-        | Change::PutNote(_)
-        | Change::DeleteWorkspace(_)
-        | Change::DeleteSession(_)
-        | Change::DeleteTurn(_)
-        | Change::DeleteEpisode(_)
-        | Change::DeleteNote(_) => true,
-        _ => false,
-    }
+/// How many changes make a difference to recall, by kind.
+fn recalled(changes: &[Change]) -> Counts {
+    let of = |kind: RecordKind| {
+        let is_of = |change: &&Change| match change {
+            Change::PutTurn(put) => put.new && kind == RecordKind::Turn,
+            Change::DeleteTurn(_) | Change::DeleteSession(_) => kind == RecordKind::Turn,
+            Change::PutEpisode(_) | Change::DeleteEpisode(_) => kind == RecordKind::Episode,
+            Change::PutNote(_) | Change::DeleteNote(_) => kind == RecordKind::Note,
+            Change::DeleteWorkspace(_) => true,
+            _ => false,
+        };
+        changes.iter().filter(is_of).count()
+    };
+    KINDS.map(of)
 }
 
 /// What any of a group needs, receipts apart.

@@ -175,7 +175,7 @@ impl Begun {
         let is_foreign = Coverage::is_foreign(&pages, asked.shared.language)?;
         if (!is_whole || count >= BULK) && !is_foreign {
             // Whoever is to see to it may have ended.
-            asked.shared.signal.wake(BULK);
+            asked.shared.signal.wake_kind(kind);
         }
         if !is_whole || count > TAIL {
             return Ok(None);

@@ -1,4 +1,7 @@
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use memkeep_core::{
     Error, ErrorKind, RecordKind, Workspace,
@@ -27,7 +30,7 @@ pub(crate) async fn check(
     language: Language,
     verifier: &mut Verifier,
 ) -> Attempt<()> {
-    let read = at_desk(transaction, kind, move |desk| {
+    let read = at_desk(transaction, kind, Arc::default(), move |desk| {
         let read = || Ok::<_, Error>((Coverage::get(desk, language)?.last, documents(desk)?));
         match read() {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Err(error)),

@@ -1,14 +1,14 @@
 //! The blobs of an index as the tender sees and changes them.
 
 use std::{
-    cell::RefCell,
     collections::{BTreeMap, HashMap},
     ops::Range,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use memkeep_core::{
     Error, ErrorKind, RecordKind, Result,
-    recall::index::{Blobs, BlobsMut, Visit},
+    recall::index::{Blobs, BlobsMut, PAGE_KEY, Visit},
 };
 use sqlx::Row as _;
 use tokio::sync::{mpsc, oneshot};
@@ -20,17 +20,38 @@ use crate::{
 
 /// How many blobs are read at once: those after the one that is asked for mostly come next.
 const AHEAD: i64 = 64;
-/// How many blobs that were read ahead are kept.
-const KEPT: usize = 4_096;
+/// About how many bytes of pages are kept.
+const KEPT: usize = 64 << 20;
 
 type Blob = (Vec<u8>, Vec<u8>);
+
+/// Pages that were read, for work that goes on in other transactions: they never change.
+#[derive(Default)]
+pub(super) struct Kept {
+    pages: HashMap<Vec<u8>, Vec<u8>>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn put(&mut self, key: Vec<u8>, page: Vec<u8>) {
+        if self.bytes > KEPT {
+            self.clear();
+        }
+        self.bytes += key.len() + page.len();
+        self.pages.insert(key, page);
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
 
 /// The blobs of one index within a transaction, for work on a thread of its own. What is written is
 /// written at the end, together.
 pub(super) struct Desk {
     asks: mpsc::UnboundedSender<Ask>,
     written: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    ahead: RefCell<HashMap<Vec<u8>, Vec<u8>>>,
+    kept: Arc<Mutex<Kept>>,
 }
 
 /// Asks for the first or the last blobs of a range.
@@ -99,27 +120,26 @@ impl Blobs for Desk {
         if let Some(value) = self.written.get(key) {
             return Ok(value.clone());
         }
-        let mut ahead = self.ahead.borrow_mut();
-        if let Some(value) = ahead.remove(key) {
-            return Ok(Some(value));
+        if key[..1] != PAGE_KEY.0 {
+            let mut end = key.to_vec();
+            end.push(0);
+            return Ok(self.ask(key.to_vec()..end, false)?.pop().map(|(_, value)| value));
         }
-        if ahead.len() > KEPT {
-            ahead.clear();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = kept.pages.get(key) {
+            return Ok(Some(page.clone()));
         }
         // What is numbered comes after it, of the same segment and kind: all but the last four bytes.
         let mut end = key.to_vec();
-        match end.len().checked_sub(4) {
-            Some(common) => end[common..].fill(0xff),
-            None => end.push(0),
-        }
+        let common = end.len().saturating_sub(4);
+        end[common..].fill(0xff);
         end.push(0);
         let mut found = None;
-        for (at, value) in self.ask(key.to_vec()..end, false)? {
+        for (at, page) in self.ask(key.to_vec()..end, false)? {
             if at == key {
-                found = Some(value);
-            } else {
-                ahead.insert(at, value);
+                found = Some(page.clone());
             }
+            kept.put(at, page);
         }
         Ok(found)
     }
@@ -150,11 +170,12 @@ impl BlobsMut for Desk {
 pub(super) async fn at_desk<T: Send + 'static>(
     transaction: &mut Transaction,
     kind: RecordKind,
+    kept: Arc<Mutex<Kept>>,
     work: impl FnOnce(&mut Desk) -> Result<T> + Send + 'static,
 ) -> Attempt<T> {
     let (asks, mut asked) = mpsc::unbounded_channel();
     let thread = tokio::task::spawn_blocking(move || {
-        let mut desk = Desk { asks, written: BTreeMap::new(), ahead: RefCell::default() };
+        let mut desk = Desk { asks, written: BTreeMap::new(), kept };
         let done = work(&mut desk)?;
         Ok::<_, Error>((done, desk.written))
     });

@@ -17,7 +17,7 @@ mod tender;
 
 pub(crate) use self::{
     asking::{Asked, Shared, recall},
-    background::{Signal, start},
+    background::{Counts, Signal, start},
     check::check,
     tail::KINDS,
     tender::{BULK, Tender, drop_index},

@@ -16,7 +16,7 @@ use memkeep_core::{
 use sqlx::Row as _;
 
 use super::{
-    desk::{Desk, at_desk},
+    desk::{Desk, Kept, at_desk},
     tail::{self, Change, KINDS},
 };
 use crate::{
@@ -29,8 +29,8 @@ use crate::{
 pub(crate) const BULK: usize = 1_024;
 /// How many records are indexed in a step.
 const STEP: usize = 4_096;
-/// How long merging goes on in one transaction.
-const TOGETHER: Duration = Duration::from_millis(50);
+/// How long merging goes on in one transaction: while more comes in, and else.
+const TOGETHER: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(200)];
 
 /// How often it is tried to merge all there is while others commit.
 const ATTEMPTS: usize = 8;
@@ -48,6 +48,8 @@ pub(super) const WHOLE: u64 = u64::MAX;
 pub(crate) enum Urge {
     /// What is much, and what must not be put off.
     Due,
+    /// All that is new, too.
+    New,
     /// All that is new, and what it takes for a query to be quick.
     All,
 }
@@ -68,6 +70,8 @@ pub(crate) struct Tender {
     language: Language,
     analyzer: Arc<Analyzer>,
     keepers: [Arc<Mutex<Keeper>>; 3],
+    /// What they have read.
+    kept: [Arc<Mutex<Kept>>; 3],
 }
 
 impl Tender {
@@ -77,17 +81,25 @@ impl Tender {
             language,
             analyzer: Arc::new(Analyzer::remembering(language)),
             keepers: KINDS.map(|kind| Arc::new(Mutex::new(Keeper::new(kind)))),
+            kept: KINDS.map(|_| Arc::default()),
         }
     }
 
     fn keeper(&self, kind: RecordKind) -> Arc<Mutex<Keeper>> {
-        let at = KINDS.iter().position(|known| *known == kind).unwrap_or_default();
-        Arc::clone(&self.keepers[at])
+        Arc::clone(&self.keepers[at(kind)])
+    }
+
+    fn kept(&self, kind: RecordKind) -> Arc<Mutex<Kept>> {
+        Arc::clone(&self.kept[at(kind)])
     }
 }
 
-fn lock(keeper: &Mutex<Keeper>) -> MutexGuard<'_, Keeper> {
-    keeper.lock().unwrap_or_else(PoisonError::into_inner)
+fn at(kind: RecordKind) -> usize {
+    KINDS.iter().position(|known| *known == kind).unwrap_or_default()
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What an index is.
@@ -130,8 +142,9 @@ impl Store {
         let lock = self.names.lock_index(waits);
         let is_ours = if waits { "TRUE" } else { "l.held" };
         let held = if waits { "" } else { " AS l(held)" };
+        // If the last of it is lost with the server, it is done again.
         let sql = format!(
-            "SELECT {is_ours}, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
+            "SET LOCAL synchronous_commit = off; SELECT {is_ours}, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
              FROM {lock}{held}"
         );
         let entered = async {
@@ -157,7 +170,9 @@ impl Store {
         now: Timestamp,
     ) -> Attempt<Done> {
         let language = self.tender.language;
-        let stage = at_desk(transaction, kind, move |desk| stage(desk, language)).await?;
+        let stage =
+            at_desk(transaction, kind, self.tender.kept(kind), move |desk| stage(desk, language))
+                .await?;
         let extended = match stage {
             Stage::Foreign => return Ok(Done::Nothing),
             Stage::After(last) => {
@@ -189,7 +204,7 @@ impl Store {
         let coverage = Coverage { last: coverage, has_words: false };
         self.forget(transaction, kind, &changes).await?;
         let (analyzer, language) = (Arc::clone(&self.tender.analyzer), self.tender.language);
-        at_desk(transaction, kind, move |desk| {
+        at_desk(transaction, kind, self.tender.kept(kind), move |desk| {
             let mut added = Changes::default();
             for change in &changes {
                 change.put(kind, &analyzer, &mut added);
@@ -207,7 +222,7 @@ impl Store {
         kind: RecordKind,
         urge: Urge,
     ) -> Attempt<bool> {
-        let least = if urge == Urge::All { 1 } else { BULK };
+        let least = if urge == Urge::Due { BULK } else { 1 };
         let name = kind.as_str();
         let count = format!(
             "SELECT count(*) FROM \
@@ -223,7 +238,7 @@ impl Store {
             rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
         self.forget(transaction, kind, &changes).await?;
         let analyzer = Arc::clone(&self.tender.analyzer);
-        at_desk(transaction, kind, move |desk| {
+        at_desk(transaction, kind, self.tender.kept(kind), move |desk| {
             let mut taken = Changes::default();
             for change in &changes {
                 change.put(kind, &analyzer, &mut taken);
@@ -261,13 +276,14 @@ impl Store {
         now: Timestamp,
     ) -> Attempt<bool> {
         let (keeper, name) = (self.tender.keeper(kind), self.tender.name);
-        at_desk(transaction, kind, move |desk| {
+        let kept = self.tender.kept(kind);
+        let merged = at_desk(transaction, kind, Arc::clone(&kept), move |desk| {
             if !may_merge(desk, &name, now)? {
                 return Ok(false);
             }
             let mut keeper = lock(&keeper);
             let (started, mut any) = (Instant::now(), false);
-            while started.elapsed() < TOGETHER
+            while started.elapsed() < TOGETHER[usize::from(urge == Urge::All)]
                 && let Some(step) = keeper.step(desk, now, urge == Urge::All)?
             {
                 any = true;
@@ -283,8 +299,12 @@ impl Store {
                 note_merger(desk, &name, now)?;
             }
             Ok(any)
-        })
-        .await
+        });
+        let any = merged.await?;
+        if !any {
+            lock(&kept).clear();
+        }
+        Ok(any)
     }
 
     /// Begins to make the indexes anew.
@@ -314,7 +334,7 @@ impl Store {
         let (keeper, name) = (self.tender.keeper(kind), self.tender.name);
         self.write_index(move |transaction, now| {
             let keeper = Arc::clone(&keeper);
-            Box::pin(at_desk(transaction, kind, move |desk| {
+            Box::pin(at_desk(transaction, kind, self.tender.kept(kind), move |desk| {
                 // Whoever else merges gives it up.
                 note_merger(desk, &name, now)?;
                 lock(&keeper).begin_all(desk)

@@ -1,4 +1,4 @@
-//! memkeep on PostgreSQL beside hand-written sqlx and COPY, on one server, in one run.
+//! memkeep on PostgreSQL beside hand-written sqlx, COPY and full-text search, on one server, in one run.
 
 use std::{
     sync::{Arc, OnceLock},
