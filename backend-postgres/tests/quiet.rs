@@ -95,7 +95,8 @@ server_tests! {
         store.add_episode(NewEpisode::new("stored-horse", "stored-horse")).await.unwrap();
         assert_eq!(store.recall(&RecallQuery::new("stored-horse")).await.unwrap().len(), 1);
         assert!(store.verify(&Verify::new()).await.unwrap().is_clean());
-        let other = NewTurn { content: "another-horse".to_owned(), ..turn };
+        let mut other = turn;
+        other.content = "another-horse".to_owned();
         let refused = store.record_turn(other).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Conflict);
         run(&mut admin, "DROP TABLE fresh.episodes").await.unwrap();
