@@ -95,17 +95,17 @@ impl<'r> Top<'r> {
 
     /// Finds out which are the best of those that are as good as the worst.
     fn settle(&mut self) -> Result<()> {
-        let (score, ties) = (self.worst.0, mem::take(&mut self.ties));
-        if ties.is_empty() {
+        if self.ties.is_empty() {
             return Ok(());
         }
-        let best = mem::take(&mut self.best).into_iter();
-        let (mut best, tied): (Vec<_>, Vec<_>) = best.partition(|entry| entry.0.score > score);
-        let places = tied.len();
-        let spots = tied.into_iter().map(|entry| entry.0.key).chain(ties);
-        let mut tied = spots.map(|spot| (self.read)(spot, score)).collect::<Result<Vec<_>>>()?;
-        tied.sort_unstable();
-        best.extend(tied.into_iter().rev().take(places).map(Reverse));
+        let score = self.worst.0;
+        let all = mem::take(&mut self.best).into_iter();
+        let (mut best, last): (Vec<_>, Vec<_>) = all.partition(|entry| entry.0.score > score);
+        let places = last.len();
+        let equal = last.into_iter().map(|entry| entry.0.key).chain(mem::take(&mut self.ties));
+        let mut equal = equal.map(|spot| (self.read)(spot, score)).collect::<Result<Vec<_>>>()?;
+        equal.sort_unstable_by(|a, b| b.cmp(a));
+        best.extend(equal.into_iter().take(places).map(Reverse));
         self.best = best.into();
         self.note_worst();
         Ok(())
