@@ -8,7 +8,7 @@ use crate::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
     recall::{
         Analyzer, Language, Ranked, Scorer,
-        index::{Blobs, Cache, Changes, Coverage, Memory, Question, search},
+        index::{Blobs, Cache, Changes, Coverage, Eligible, Memory, Question, search},
     },
     search::{Ranking, Recallable},
 };
@@ -81,16 +81,14 @@ fn by_index<T: Recallable>(
     // What no field of the question tells is read from the record.
     let has_more =
         query.tag.is_some() && is_turn || query.source.is_some() && T::KIND == RecordKind::Note;
-    let mut eligible = |number| {
-        if !has_more {
-            return Ok(true);
-        }
+    let mut passes = |number| {
         let record = view.numbered(T::KIND, number)?.and_then(T::of);
         record.map(|record| record.passes(query)).ok_or_else(|| lost(T::KIND, number))
     };
+    let eligible: Option<&mut Eligible<'_>> = if has_more { Some(&mut passes) } else { None };
     // What covers nothing may be an index of another language, or of another version.
     let blobs: &dyn Blobs = if coverage.last == 0 { &Memory::default() } else { &*blobs };
-    search(blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, &mut eligible).map(Some)
+    search(blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, eligible).map(Some)
 }
 
 /// An index of the records of `numbers`. None if it were too large, or if one cannot be read: whether it

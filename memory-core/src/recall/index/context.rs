@@ -1,14 +1,12 @@
 //! [`Scorer::Context`](crate::recall::Scorer::Context) over the index.
 
-use std::{
-    collections::{BTreeSet, BinaryHeap},
-    ops::Range,
-};
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     cursor::Cursor,
     formula::Formula,
     part::Part,
+    places::Place,
     postings::Posting,
     search::{Filter, Present, Searched, in_order},
     top::{Judge, Spot},
@@ -24,15 +22,10 @@ use crate::{
     },
 };
 
-/// Session and index of a turn.
-type Place = (u64, u64);
-
 /// A turn that is ranked anew.
 struct Member {
     place: Place,
     spot: Spot,
-    number: u64,
-    created_at: i64,
     length: u64,
     asks: bool,
     /// Where its query terms are among all that were counted.
@@ -46,50 +39,60 @@ pub(super) fn search(
     mut filter: Filter<'_, '_>,
 ) -> Result<Vec<Ranked<u64>>> {
     let formula = Formula::Bm25(weights);
-    let candidates = searched.best(&formula, CANDIDATES, &mut Present(searched))?;
+    let candidates = searched.best_spots(&formula, CANDIDATES, &mut Present(searched))?;
     let mut members = members(searched, &candidates)?;
     let counts = count(searched, &mut members)?;
     members.sort_unstable_by_key(|member| member.place);
     let mut ranked = rank(&members, &counts, &formula);
+    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
 
     let mut found = Vec::new();
-    let last = ranked.iter().map(|entry| entry.score).fold(f64::INFINITY, f64::min);
-    while found.len() < k
-        && let Some(Entry { key: spot, score, position: number, .. }) = ranked.pop()
-    {
-        let (values, row) = searched.adds(spot.0).values(spot.1)?;
-        if filter.passes(values, row) && filter.is_eligible(spot, number)? {
-            found.push(Ranked { key: number, score });
+    for equal in ranked.chunk_by(|a, b| a.1.total_cmp(&b.1).is_eq()) {
+        if found.len() >= k {
+            break;
+        }
+        let mut passed = Vec::new();
+        for (spot, score) in equal {
+            if filter.passes(searched.adds(spot.0), spot.1)? {
+                passed.push(searched.entry(*spot, *score)?);
+            }
+        }
+        passed.sort_unstable_by(|a, b| b.cmp(a));
+        for Entry { key: spot, score, position: number, .. } in passed {
+            if found.len() < k && filter.is_eligible(spot, number)? {
+                found.push(Ranked { key: number, score });
+            }
         }
     }
     if found.len() == k || candidates.len() < CANDIDATES {
         return Ok(found);
     }
     // Matches beyond the candidates follow in the order of BM25, none above what was ranked anew.
-    let listed: BTreeSet<u64> = members.iter().map(|member| member.number).collect();
+    let last = ranked.last().map_or(f64::INFINITY, |(_, score)| *score);
+    let listed: BTreeSet<Spot> = members.iter().map(|member| member.spot).collect();
     let missing = (k - found.len()).saturating_add(listed.len());
-    for Ranked { key, score } in in_order(searched.best(&formula, missing, &mut filter)?) {
-        if found.len() < k && !listed.contains(&key) {
-            found.push(Ranked { key, score: score.min(last) });
-        }
+    let mut beyond = searched.best(&formula, missing, &mut filter)?;
+    beyond.retain(|entry| !listed.contains(&entry.key));
+    for Ranked { key, score } in in_order(beyond).into_iter().take(k - found.len()) {
+        found.push(Ranked { key, score: score.min(last) });
     }
     Ok(found)
 }
 
 /// The candidates, and the turns around them; by segment, in order.
-fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Result<Vec<Member>> {
+fn members(searched: &Searched<'_, '_, '_>, candidates: &[Spot]) -> Result<Vec<Member>> {
+    let reach = u32::try_from(REACH).unwrap_or(u32::MAX);
     let mut spots = Vec::with_capacity(candidates.len() * 5);
     let mut places: Vec<(Place, usize)> = Vec::with_capacity(candidates.len());
-    for Entry { key: (segment, ordinal), .. } in candidates {
+    for (segment, ordinal) in candidates {
         let part = searched.adds(*segment);
-        let (values, row) = part.values(*ordinal)?;
-        let place = values.place(row);
+        let run = part.run(*ordinal)?;
+        let place = run.place(*ordinal);
         places.push((place, *segment));
         // In a segment the turns of a session are side by side.
-        let reach = u32::try_from(REACH).unwrap_or(u32::MAX);
         let last = ordinal.saturating_add(reach).min(part.totals().documents - 1);
         for near in ordinal.saturating_sub(reach)..=last {
-            if is_near(part, near, place)? {
+            if run.ordinals.contains(&near) || is_near(part, near, place)? {
                 spots.push((*segment, near));
             }
         }
@@ -111,8 +114,7 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
             let (mut from, mut to) = (ordinals.start, ordinals.end);
             while from < to {
                 let middle = from + (to - from) / 2;
-                let (values, row) = part.values(middle)?;
-                if values.place(row).1 < place.1.saturating_sub(REACH) {
+                if part.run(middle)?.place(middle).1 < place.1.saturating_sub(REACH) {
                     from = middle + 1;
                 } else {
                     to = middle;
@@ -126,19 +128,23 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
     }
     spots.sort_unstable();
     spots.dedup();
-    let mut members = Vec::with_capacity(spots.len());
-    for spot in spots {
-        let part = searched.adds(spot.0);
-        let (values, row) = part.values(spot.1)?;
-        let number = values.number(row);
-        if searched.is_there(spot.0, number)? {
+    let mut members: Vec<Member> = Vec::with_capacity(spots.len());
+    for spots in spots.chunk_by(|a, b| a.0 == b.0) {
+        let segment = spots[0].0;
+        let (part, may_miss) = (searched.adds(segment), searched.may_miss(segment));
+        let mut run = part.run(spots[0].1)?;
+        for spot in spots {
+            if !run.ordinals.contains(&spot.1) {
+                run = part.run(spot.1)?;
+            }
+            if may_miss && !searched.is_there(segment, searched.entry(*spot, 0.0)?.position)? {
+                continue;
+            }
             members.push(Member {
-                place: values.place(row),
-                spot,
-                number,
-                created_at: values.created_at(row),
+                place: run.place(spot.1),
+                spot: *spot,
                 length: part.length(spot.1)?,
-                asks: values.asks(row),
+                asks: part.asks(spot.1)?,
                 counts: 0..0,
             });
         }
@@ -148,8 +154,7 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Entry<Spot>]) -> Resul
 
 /// Whether the document `ordinal` is in the session of `place`, and near it.
 fn is_near(part: &Part<'_, '_>, ordinal: u32, (session, index): Place) -> Result<bool> {
-    let (values, row) = part.values(ordinal)?;
-    let place = values.place(row);
+    let place = part.run(ordinal)?.place(ordinal);
     Ok(place.0 == session && place.1.abs_diff(index) <= REACH)
 }
 
@@ -179,9 +184,9 @@ fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<Vec<
     Ok(counts)
 }
 
-/// The members, which are in the order of their places, as they are scored.
-fn rank(members: &[Member], counts: &[TermCount], formula: &Formula) -> BinaryHeap<Entry<Spot>> {
-    let Formula::Bm25(weights) = formula else { return BinaryHeap::new() };
+/// Where the members are, which are in the order of their places, and their scores.
+fn rank(members: &[Member], counts: &[TermCount], formula: &Formula) -> Vec<(Spot, f64)> {
+    let Formula::Bm25(weights) = formula else { return Vec::new() };
     let mut session = 0;
     let mut last = None;
     let turns: Vec<Turn<'_>> = members
@@ -194,11 +199,5 @@ fn rank(members: &[Member], counts: &[TermCount], formula: &Formula) -> BinaryHe
             Turn { place: (session, *index), length: *length, counts, asks: *asks }
         })
         .collect();
-    let entry = |(member, score): (&Member, f64)| Entry {
-        key: member.spot,
-        score,
-        created_at: member.created_at,
-        position: member.number,
-    };
-    members.iter().zip(scores(&turns, weights)).map(entry).collect()
+    members.iter().map(|member| member.spot).zip(scores(&turns, weights)).collect()
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::{Result, recall::Language};
 
 /// The version of the analysis and of the format. An index of another is made anew.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// The key of an index's coverage.
 const KEY: &[u8] = &[3];

@@ -25,7 +25,7 @@ pub(super) fn collect(
     terms: &[QueryTerm],
     formula: &Formula,
     judge: &mut dyn Judge,
-    top: &mut Top,
+    top: &mut Top<'_>,
 ) -> Result<()> {
     let mut lists: Vec<List<'_>> = terms
         .iter()
@@ -45,6 +45,7 @@ pub(super) fn collect(
         part,
         stretch,
         formula,
+        is_read: formula.bonus() > 0.0 || judge.is_strict(segment),
         judge,
         top,
         seen: Set::new(stretch),
@@ -77,13 +78,15 @@ struct Candidate {
 }
 
 /// A search of a stretch.
-struct Search<'a, 's, 'b> {
+struct Search<'a, 's, 'b, 'r> {
     segment: usize,
     part: &'a Part<'s, 'b>,
     stretch: &'a Stretch,
     formula: &'a Formula,
+    /// Whether a document's values tell whether it is among the best: else they are not read.
+    is_read: bool,
     judge: &'a mut dyn Judge,
-    top: &'a mut Top,
+    top: &'a mut Top<'r>,
     /// The documents that were met.
     seen: Set,
     /// Of a block.
@@ -94,7 +97,7 @@ struct Search<'a, 's, 'b> {
     width: usize,
 }
 
-impl Search<'_, '_, '_> {
+impl Search<'_, '_, '_, '_> {
     /// Whether a document of the first list, and of none before, could be among the best, if it is within
     /// `bound`.
     fn admits(&self, list: &List<'_>, bound: &Bound) -> bool {
@@ -190,18 +193,21 @@ impl Search<'_, '_, '_> {
             self.candidates.truncate(kept);
         }
         for Candidate { ordinal, row, .. } in &self.candidates {
-            let weights = &self.weights[row * self.width..][..self.width];
-            let (values, row) = self.part.values(*ordinal)?;
-            if !self.judge.passes(values, row) {
+            // The same sum as everywhere: in the order of the terms.
+            let score: f64 = self.weights[row * self.width..][..self.width].iter().sum();
+            let key = (self.segment, *ordinal);
+            if !self.is_read {
+                self.top.push(Entry::unread(key, score))?;
                 continue;
             }
-            let bonus = if values.open(row) { formula.bonus() } else { 0.0 };
-            // The same sum as everywhere: in the order of the terms.
-            let score = weights.iter().sum::<f64>() + bonus;
+            if !self.judge.passes(self.part, *ordinal)? {
+                continue;
+            }
+            let (values, row) = self.part.values(*ordinal)?;
+            let score = if values.open(row) { score + formula.bonus() } else { score };
             let (created_at, position) = (values.created_at(row), values.number(row));
-            let key = (self.segment, *ordinal);
             if self.top.admits(score, created_at) && self.judge.is_eligible(key, position)? {
-                self.top.push(Entry { key, score, created_at, position });
+                self.top.push(Entry { key, score, created_at, position })?;
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use super::{
     page::Kind,
     part::{Part, Walk},
     part_writer::PartWriter,
+    places::{Place, Run},
     postings::Posting,
     root::Root,
     segment::{Blob, Pages, Segment, Sign},
@@ -57,9 +58,32 @@ struct Documents {
     walks: Vec<[Walk; 2]>,
     workspace: String,
     /// What is left of it: by segment and sign.
-    left: Vec<[Range<u32>; 2]>,
+    left: Vec<[Left; 2]>,
     /// How many documents stay: by sign.
     kept: [u32; 2],
+}
+
+/// The documents of a workspace in a part that were not looked at yet.
+#[derive(Default)]
+struct Left {
+    ordinals: Range<u32>,
+    /// One that was read; mostly that of the first.
+    run: Option<Run>,
+}
+
+impl Left {
+    /// The place of the first.
+    fn place(&mut self, part: &Part<'_, '_>) -> Result<Option<Place>> {
+        let first = self.ordinals.start;
+        if self.ordinals.is_empty() {
+            return Ok(None);
+        }
+        if let Some(run) = self.run.as_ref().filter(|run| run.ordinals.contains(&first)) {
+            return Ok(Some(run.place(first)));
+        }
+        let run = self.run.insert(part.run(first)?);
+        Ok(Some(run.place(first)))
+    }
 }
 
 type Parts<'s, 'b> = Vec<[Part<'s, 'b>; 2]>;
@@ -243,12 +267,12 @@ impl Documents {
         self.workspace = next.map_err(|_| parts[0][0].segment.damaged())?;
         self.left.clear();
         for (walks, parts) in self.walks.iter_mut().zip(parts) {
-            let mut left = [0..0, 0..0];
+            let mut left = [Left::default(), Left::default()];
             for ((walk, part), left) in walks.iter_mut().zip(parts).zip(&mut left) {
                 if let Some(row) = walk.row()
                     && walk.key() == Some(self.workspace.as_bytes())
                 {
-                    *left = part.stretch(row)?.ordinals;
+                    left.ordinals = part.stretch(row)?.ordinals;
                     walk.advance(part)?;
                 }
             }
@@ -258,13 +282,11 @@ impl Documents {
     }
 
     /// The least place that is left in the workspace.
-    fn next_place(&self, parts: &Parts<'_, '_>) -> Result<Option<(u64, u64)>> {
-        let mut least = None;
-        for (part, left) in parts.iter().flatten().zip(self.left.iter().flatten()) {
-            if left.start < left.end {
-                let (block, row) = part.values(left.start)?;
-                let place = block.place(row);
-                least = Some(least.map_or(place, |least: (u64, u64)| least.min(place)));
+    fn next_place(&mut self, parts: &Parts<'_, '_>) -> Result<Option<Place>> {
+        let mut least: Option<Place> = None;
+        for (part, left) in parts.iter().flatten().zip(self.left.iter_mut().flatten()) {
+            if let Some(place) = left.place(part)? {
+                least = Some(least.map_or(place, |least| least.min(place)));
             }
         }
         Ok(least)
@@ -274,7 +296,7 @@ impl Documents {
     fn decide(
         &mut self,
         parts: &Parts<'_, '_>,
-        place: (u64, u64),
+        place: Place,
         is_oldest: bool,
         ordinals: &mut [[Vec<u32>; 2]],
         kept: &mut Vec<(Sign, String, Values)>,
@@ -285,14 +307,9 @@ impl Documents {
         for (at, (parts, left)) in parts.iter().zip(&mut self.left).enumerate() {
             for sign in order {
                 let (part, left) = (&parts[sign as usize], &mut left[sign as usize]);
-                if left.start == left.end {
-                    continue;
-                }
-                let (block, row) = part.values(left.start)?;
-                if block.place(row) == place {
-                    let length = part.length(left.start)?;
-                    events.push((at, sign, block.get(row, length)));
-                    left.start += 1;
+                if left.place(part)? == Some(place) {
+                    events.push((at, sign, part.document(left.ordinals.start, place)?));
+                    left.ordinals.start += 1;
                 }
             }
         }

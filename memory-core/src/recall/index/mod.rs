@@ -47,6 +47,7 @@ mod packed;
 mod page;
 mod part;
 mod part_writer;
+mod places;
 mod postings;
 mod query_term;
 mod root;

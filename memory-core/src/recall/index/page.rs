@@ -16,6 +16,7 @@ use crate::{Error, Result};
 /// | `Fence` | a table of the first keys of the pages of `Workspaces` (page 0), `Directory` (1) and `Dictionary` (2) |
 /// | `Values` | [`ValuesBlock`](super::values::ValuesBlock) |
 /// | `Lengths` | [`Lengths`](super::lengths::Lengths) |
+/// | `Places` | [`Places`](super::places::Places), of turns |
 /// | `Chunk` | [`Chunk`](super::postings::Chunk) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -27,11 +28,13 @@ pub(super) enum Kind {
     Values = 4,
     Chunk = 5,
     Lengths = 6,
+    Places = 7,
 }
 
-/// About how large a page becomes, in bytes: what SQLite keeps in one page of its own and the spare room
-/// of another, with little left over.
-pub(super) const PAGE_BYTES: usize = 4_540;
+/// How large a page of a table or of postings becomes, in bytes, unless one row or block is larger. With
+/// its key it fits into 4 KiB, of which redb takes twice as much for what is a bit larger. SQLite keeps it
+/// in one page of its own and some of the room of another.
+pub(super) const PAGE_BYTES: usize = 4_040;
 
 /// Which page of a segment: what follows the segment's name in its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

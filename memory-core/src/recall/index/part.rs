@@ -8,10 +8,11 @@ use super::{
     bytes::{Input, beginning, put_number},
     lengths::{self, Lengths},
     page::{Kind, Page, PageId},
+    places::{self, Place, Places, Run},
     postings::{Chunk, Term},
     segment::{Segment, Sign, Totals},
     table::Table,
-    values::{BLOCK, ValuesBlock},
+    values::{BLOCK, Values, ValuesBlock},
 };
 use crate::Result;
 
@@ -56,6 +57,7 @@ pub(super) struct Part<'s, 'b> {
     /// By number.
     values: Numbered<ValuesBlock>,
     lengths: Numbered<Lengths>,
+    places: Numbered<Places>,
 }
 
 /// Pages of a kind that were read, by number.
@@ -63,10 +65,12 @@ type Numbered<T> = Vec<OnceCell<Arc<T>>>;
 
 impl<'s, 'b> Part<'s, 'b> {
     pub(super) fn new(segment: &'s Segment<'b>, sign: Sign) -> Self {
-        let documents = segment.root.totals(sign).documents;
+        let Totals { documents, of_sessions, .. } = *segment.root.totals(sign);
         let values = vec![OnceCell::new(); documents.div_ceil(BLOCK) as usize];
         let lengths = vec![OnceCell::new(); documents.div_ceil(lengths::DOCUMENTS) as usize];
-        Self { segment, sign, values, lengths }
+        let turns = if of_sessions { documents } else { 0 };
+        let places = vec![OnceCell::new(); turns.div_ceil(places::DOCUMENTS) as usize];
+        Self { segment, sign, values, lengths, places }
     }
 
     /// Both parts of each segment.
@@ -150,6 +154,48 @@ impl<'s, 'b> Part<'s, 'b> {
         let (number, row) = (ordinal / lengths::DOCUMENTS, (ordinal % lengths::DOCUMENTS) as usize);
         let page = self.numbered(Kind::Lengths, number, &self.lengths)?;
         page.get(row).ok_or_else(|| self.segment.damaged())
+    }
+
+    /// The page that has the place of a turn, and the turn's row.
+    #[inline]
+    fn places(&self, ordinal: u32) -> Result<(&Places, u32)> {
+        let page = self.numbered(Kind::Places, ordinal / places::DOCUMENTS, &self.places)?;
+        Ok((page, ordinal % places::DOCUMENTS))
+    }
+
+    /// The run that a document is of.
+    #[inline]
+    pub(super) fn run(&self, ordinal: u32) -> Result<Run> {
+        if !self.totals().of_sessions {
+            let (values, row) = self.values(ordinal)?;
+            return Ok(Run::one(ordinal, (!values.number(row), 0)));
+        }
+        let (page, row) = self.places(ordinal)?;
+        page.run(row, ordinal - row).ok_or_else(|| self.segment.damaged())
+    }
+
+    /// Whether a document ends with a question, as far as that is kept.
+    #[inline]
+    pub(super) fn asks(&self, ordinal: u32) -> Result<bool> {
+        if !self.totals().of_sessions {
+            return Ok(false);
+        }
+        let (page, row) = self.places(ordinal)?;
+        page.asks(row).ok_or_else(|| self.segment.damaged())
+    }
+
+    /// All that is kept of the document at `place` beside its terms.
+    pub(super) fn document(&self, ordinal: u32, place: Place) -> Result<Values> {
+        let (values, row) = self.values(ordinal)?;
+        Ok(Values {
+            number: values.number(row),
+            place,
+            created_at: values.created_at(row),
+            length: self.length(ordinal)?,
+            open: values.open(row),
+            asks: self.asks(ordinal)?,
+            role: values.role(row).to_owned(),
+        })
     }
 
     /// The page `number` of a kind of which there must be so many.

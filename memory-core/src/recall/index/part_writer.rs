@@ -9,6 +9,7 @@ use super::{
     lengths::{self, Lengths},
     page::{Kind, PageId},
     part::Stretch,
+    places::{self, PlacesWriter},
     postings::{Posting, Term},
     segment::{Pages, Sign, Totals},
     table::TableWriter,
@@ -19,11 +20,11 @@ use crate::RecordKind;
 /// Writes a part of a segment: all documents in the order of their places, then all terms bytewise.
 pub(super) struct PartWriter {
     sign: Sign,
-    /// Whether the directory is of sessions; else of the documents themselves.
-    by_session: bool,
     totals: Totals,
     /// Those of the block that is not full yet.
     values: Vec<Values>,
+    /// The page that is not full yet.
+    places: PlacesWriter,
     /// Length, creation time and openness of each document.
     measures: Vec<(u64, i64, bool)>,
     workspace: Option<(String, Stretch)>,
@@ -43,14 +44,15 @@ impl PartWriter {
     pub(super) fn new(sign: Sign, kind: RecordKind) -> Self {
         Self {
             sign,
-            by_session: kind == RecordKind::Turn && sign == Sign::Adds,
             totals: Totals {
                 min_length: u64::MAX,
                 newest: i64::MIN,
                 newest_first: true,
+                of_sessions: kind == RecordKind::Turn,
                 ..Totals::default()
             },
             values: Vec::new(),
+            places: PlacesWriter::default(),
             measures: Vec::new(),
             workspace: None,
             workspaces: TableWriter::new(sign, Kind::Workspaces),
@@ -79,10 +81,12 @@ impl PartWriter {
             stretch.length += values.length;
         }
         self.totals.newest_first &= !is_newer;
-        let key = if self.by_session { values.place.0 } else { values.number };
+        // It is of sessions among added turns, and of the documents themselves among removed ones.
+        let by_session = self.totals.of_sessions && self.sign == Sign::Adds;
+        let key = if by_session { values.place.0 } else { values.number };
         match self.directory.last_mut() {
-            Some((last, _, count)) if self.by_session && *last == key => *count += 1,
-            _ if self.by_session || self.sign == Sign::Removes => {
+            Some((last, _, count)) if by_session && *last == key => *count += 1,
+            _ if by_session || self.sign == Sign::Removes => {
                 self.directory.push((key, ordinal, 1));
             }
             _ => {}
@@ -92,6 +96,9 @@ impl PartWriter {
         self.totals.min_length = self.totals.min_length.min(values.length);
         self.totals.newest = self.totals.newest.max(values.created_at);
         self.measures.push((values.length, values.created_at, values.open));
+        if self.totals.of_sessions && self.places.put(values.place, values.asks) {
+            self.end_places(pages);
+        }
         self.values.push(values);
         if self.values.len() == BLOCK as usize {
             self.end_values(pages);
@@ -114,10 +121,20 @@ impl PartWriter {
         pages.put(PageId::new(self.sign, Kind::Values, number), page);
     }
 
+    fn end_places(&mut self, pages: &mut Pages) {
+        if self.places.is_empty() {
+            return;
+        }
+        let number = (self.totals.documents - 1) / places::DOCUMENTS;
+        let page = mem::take(&mut self.places).encode();
+        pages.put(PageId::new(self.sign, Kind::Places, number), page);
+    }
+
     /// To be called after the last document and before the first term.
     pub(super) fn end_documents(&mut self, pages: &mut Pages) {
         self.end_workspace(pages);
         self.end_values(pages);
+        self.end_places(pages);
         for (number, measures) in (0..).zip(self.measures.chunks(lengths::DOCUMENTS as usize)) {
             let page = Lengths::encode(measures.iter().map(|(length, _, _)| *length));
             pages.put(PageId::new(self.sign, Kind::Lengths, number), page);

@@ -57,7 +57,7 @@ impl Root {
             put_number(&mut bytes, totals.length);
             put_number(&mut bytes, totals.min_length);
             put_signed(&mut bytes, totals.newest);
-            bytes.push(u8::from(totals.newest_first));
+            bytes.push(u8::from(totals.newest_first) | u8::from(totals.of_sessions) << 1);
         }
         put_number(&mut bytes, self.pages);
         bytes.push(u8::from(self.archive.is_some()));
@@ -79,8 +79,10 @@ impl Root {
                     length: input.number()?,
                     min_length: input.number()?,
                     newest: input.signed()?,
-                    newest_first: input.byte()? == 1,
+                    ..Totals::default()
                 };
+                let flags = input.byte()?;
+                (totals.newest_first, totals.of_sessions) = (flags & 1 != 0, flags & 2 != 0);
             }
             let pages = input.number()?;
             let mut archive = (input.byte()? == 1).then(Vec::new);

@@ -11,7 +11,6 @@ use super::{
     query_term::QueryTerm,
     segment::{Segment, Sign},
     top::{Judge, Spot, Top},
-    values::ValuesBlock,
 };
 use crate::{
     RecordKind, Result,
@@ -50,7 +49,8 @@ pub type Eligible<'e> = dyn FnMut(u64) -> Result<bool> + 'e;
 
 /// The numbers of the records that answer `question` best, and their scores: those that
 /// [`Ranker`](crate::recall::Ranker) finds. What is read of `blobs` is kept in `cache`; `newest` is an
-/// index of records that are not there yet; `eligible` decides what no field of the question does.
+/// index of records that are not there yet; `eligible` decides what no field of the question does, if
+/// anything does.
 pub fn search(
     blobs: &dyn Blobs,
     cache: &Cache,
@@ -58,7 +58,7 @@ pub fn search(
     kind: RecordKind,
     question: &Question<'_>,
     analyzer: &Analyzer,
-    eligible: &mut Eligible<'_>,
+    eligible: Option<&mut Eligible<'_>>,
 ) -> Result<Vec<Ranked<u64>>> {
     let terms: Vec<Vec<u8>> = match question.scorer {
         Scorer::Overlap => overlap_tokens(question.text).iter().map(|t| token_key(t)).collect(),
@@ -159,16 +159,47 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
         k: usize,
         judge: &mut dyn Judge,
     ) -> Result<Vec<Entry<Spot>>> {
-        let mut top = Top::new(k);
+        let read = |spot, score| self.entry(spot, score);
+        let mut top = Top::new(k, &read);
+        self.collect(formula, judge, &mut top)?;
+        top.into_entries()
+    }
+
+    /// Where the `k` best are, in no particular order.
+    pub(super) fn best_spots(
+        &self,
+        formula: &Formula,
+        k: usize,
+        judge: &mut dyn Judge,
+    ) -> Result<Vec<Spot>> {
+        let read = |spot, score| self.entry(spot, score);
+        let mut top = Top::new(k, &read);
+        self.collect(formula, judge, &mut top)?;
+        top.into_spots()
+    }
+
+    fn collect(&self, formula: &Formula, judge: &mut dyn Judge, top: &mut Top<'_>) -> Result<()> {
         // The newest first: among equals they win.
         for segment in (0..self.parts.len()).rev() {
             let stretch = self.stretch(segment);
             if !stretch.ordinals.is_empty() {
                 let part = (segment, self.adds(segment));
-                collect(part, stretch, self.found(segment), formula, judge, &mut top)?;
+                collect(part, stretch, self.found(segment), formula, judge, top)?;
             }
         }
-        Ok(top.into_entries())
+        Ok(())
+    }
+
+    /// A document that has `score`.
+    pub(super) fn entry(&self, key: Spot, score: f64) -> Result<Entry<Spot>> {
+        let (values, row) = self.adds(key.0).values(key.1)?;
+        let (created_at, position) = (values.created_at(row), values.number(row));
+        Ok(Entry { key, score, created_at, position })
+    }
+
+    /// Whether newer segments remove any documents.
+    pub(super) fn may_miss(&self, segment: usize) -> bool {
+        self.parts[segment + 1..].iter().any(|[_, removes]| !removes.is_empty())
     }
 
     /// Whether no newer segment removes the document `number` of `segment`.
@@ -216,8 +247,12 @@ fn tally(
 pub(super) struct Present<'f>(pub(super) &'f Searched<'f, 'f, 'f>);
 
 impl Judge for Present<'_> {
-    fn passes(&self, _: &ValuesBlock, _: usize) -> bool {
-        true
+    fn is_strict(&self, segment: usize) -> bool {
+        self.0.may_miss(segment)
+    }
+
+    fn passes(&self, _: &Part<'_, '_>, _: u32) -> Result<bool> {
+        Ok(true)
     }
 
     fn is_eligible(&mut self, (segment, _): Spot, number: u64) -> Result<bool> {
@@ -229,21 +264,36 @@ impl Judge for Present<'_> {
 pub(super) struct Filter<'f, 'e> {
     present: Present<'f>,
     question: &'f Question<'f>,
-    eligible: &'f mut Eligible<'e>,
+    eligible: Option<&'f mut Eligible<'e>>,
 }
 
 impl Judge for Filter<'_, '_> {
-    fn passes(&self, values: &ValuesBlock, row: usize) -> bool {
+    fn is_strict(&self, segment: usize) -> bool {
+        let Question { since, until, open, role, session, .. } = self.question;
+        let has_times = since.is_some() || until.is_some();
+        let has_fields = has_times || open.is_some() || role.is_some() || session.is_some();
+        has_fields || self.eligible.is_some() || self.present.is_strict(segment)
+    }
+
+    fn passes(&self, part: &Part<'_, '_>, ordinal: u32) -> Result<bool> {
         let question = self.question;
+        if let Some(session) = question.session
+            && part.run(ordinal)?.place(ordinal).0 != session
+        {
+            return Ok(false);
+        }
+        let (values, row) = part.values(ordinal)?;
         let created_at = values.created_at(row);
-        question.since.is_none_or(|since| created_at >= since)
+        Ok(question.since.is_none_or(|since| created_at >= since)
             && question.until.is_none_or(|until| created_at < until)
             && question.open.is_none_or(|open| values.open(row) == open)
-            && question.role.is_none_or(|role| values.role(row) == role)
-            && question.session.is_none_or(|session| values.place(row).0 == session)
+            && question.role.is_none_or(|role| values.role(row) == role))
     }
 
     fn is_eligible(&mut self, spot: Spot, number: u64) -> Result<bool> {
-        Ok(self.present.is_eligible(spot, number)? && (self.eligible)(number)?)
+        if !self.present.is_eligible(spot, number)? {
+            return Ok(false);
+        }
+        self.eligible.as_mut().map_or(Ok(true), |eligible| eligible(number))
     }
 }

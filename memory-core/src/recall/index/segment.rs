@@ -46,6 +46,8 @@ pub(super) struct Totals {
     pub(super) newest: i64,
     /// Whether no document is newer than one before it.
     pub(super) newest_first: bool,
+    /// Whether they are turns, which have pages of places.
+    pub(super) of_sessions: bool,
 }
 
 pub(super) fn page_key(name: &Name, id: &[u8]) -> Vec<u8> {

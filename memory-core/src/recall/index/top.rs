@@ -1,22 +1,47 @@
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap, mem};
 
-use super::values::ValuesBlock;
+use super::part::Part;
 use crate::{Result, recall::ranked::Entry};
 
 /// Where a document is: segment and ordinal.
 pub(super) type Spot = (usize, u32);
 
-/// The `k` best so far.
-pub(super) struct Top {
+/// Reads a document that has a score.
+pub(super) type Read<'r> = dyn Fn(Spot, f64) -> Result<Entry<Spot>> + 'r;
+
+/// The creation time of a document of which it was not read: no later than any.
+const UNREAD: i64 = i64::MIN;
+
+/// So many documents may wait to be told apart, or as many as there are best ones.
+const TIES: usize = 64;
+
+impl Entry<Spot> {
+    /// Of a document of which only the score is known yet.
+    pub(super) fn unread(key: Spot, score: f64) -> Self {
+        Self { key, score, created_at: UNREAD, position: 0 }
+    }
+
+    fn is_unread(&self) -> bool {
+        self.created_at == UNREAD
+    }
+}
+
+/// The `k` best so far. Creation time and number of a document are read only where they decide: among
+/// those that are as good as the worst of the best.
+pub(super) struct Top<'r> {
     k: usize,
+    read: &'r Read<'r>,
     best: BinaryHeap<Reverse<Entry<Spot>>>,
+    /// As good as the worst of the best; which of them are better is not known yet.
+    ties: Vec<Spot>,
     /// Score and creation time of the worst of them, once there are `k`.
     worst: (f64, i64),
 }
 
-impl Top {
-    pub(super) fn new(k: usize) -> Self {
-        Self { k, best: BinaryHeap::new(), worst: (f64::NEG_INFINITY, i64::MIN) }
+impl<'r> Top<'r> {
+    pub(super) fn new(k: usize, read: &'r Read<'r>) -> Self {
+        let worst = (f64::NEG_INFINITY, i64::MIN);
+        Self { k, read, best: BinaryHeap::new(), ties: Vec::new(), worst }
     }
 
     /// Whether a document with at most this score, created no later than `newest`, could still come in.
@@ -31,15 +56,36 @@ impl Top {
         if newest >= created_at { worst } else { worst.next_up() }
     }
 
-    /// Takes a document in, if it is among the best.
-    pub(super) fn push(&mut self, entry: Entry<Spot>) {
-        if self.best.len() < self.k {
+    /// Takes a document in, if it is among the best, or may be.
+    pub(super) fn push(&mut self, entry: Entry<Spot>) -> Result<()> {
+        let worst = self.best.peek().filter(|_| self.best.len() == self.k);
+        let Some(Reverse(worst)) = worst else {
             self.best.push(Reverse(entry));
-        } else if let Some(mut worst) = self.best.peek_mut()
-            && worst.0 < entry
-        {
-            *worst = Reverse(entry);
+            self.note_worst();
+            return Ok(());
+        };
+        let is_tie = entry.score.total_cmp(&worst.score).is_eq();
+        if is_tie && (entry.is_unread() || worst.is_unread()) {
+            self.ties.push(entry.key);
+        } else if *worst < entry {
+            let worst = self.best.peek_mut();
+            let last = worst.map(|mut worst| mem::replace(&mut *worst, Reverse(entry)).0);
+            self.note_worst();
+            if let Some(last) = last {
+                if self.worst.0 > last.score {
+                    self.ties.clear();
+                } else if last.is_unread() {
+                    self.ties.push(last.key);
+                }
+            }
         }
+        if self.ties.len() > self.k.max(TIES) {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    fn note_worst(&mut self) {
         if self.best.len() == self.k
             && let Some(Reverse(worst)) = self.best.peek()
         {
@@ -47,14 +93,44 @@ impl Top {
         }
     }
 
+    /// Finds out which are the best of those that are as good as the worst.
+    fn settle(&mut self) -> Result<()> {
+        if self.ties.is_empty() {
+            return Ok(());
+        }
+        let score = self.worst.0;
+        let all = mem::take(&mut self.best).into_iter();
+        let (mut best, last): (Vec<_>, Vec<_>) = all.partition(|entry| entry.0.score > score);
+        let places = last.len();
+        let equal = last.into_iter().map(|entry| entry.0.key).chain(mem::take(&mut self.ties));
+        let mut equal = equal.map(|spot| (self.read)(spot, score)).collect::<Result<Vec<_>>>()?;
+        equal.sort_unstable_by(|a, b| b.cmp(a));
+        best.extend(equal.into_iter().take(places).map(Reverse));
+        self.best = best.into();
+        self.note_worst();
+        Ok(())
+    }
+
+    /// Where they are, in no particular order.
+    pub(super) fn into_spots(mut self) -> Result<Vec<Spot>> {
+        self.settle()?;
+        Ok(self.best.into_iter().map(|Reverse(entry)| entry.key).collect())
+    }
+
     /// In no particular order.
-    pub(super) fn into_entries(self) -> Vec<Entry<Spot>> {
-        self.best.into_iter().map(|Reverse(entry)| entry).collect()
+    pub(super) fn into_entries(mut self) -> Result<Vec<Entry<Spot>>> {
+        self.settle()?;
+        let best = mem::take(&mut self.best).into_iter().map(|Reverse(entry)| entry);
+        best.map(|entry| (self.read)(entry.key, entry.score)).collect()
     }
 }
 
 /// Whether a document may be among the best: what its values tell, then what costs more to find out.
 pub(super) trait Judge {
-    fn passes(&self, values: &ValuesBlock, row: usize) -> bool;
+    /// Whether any document of a segment may be refused: else none is to be judged.
+    fn is_strict(&self, segment: usize) -> bool;
+
+    fn passes(&self, part: &Part<'_, '_>, ordinal: u32) -> Result<bool>;
+
     fn is_eligible(&mut self, spot: Spot, number: u64) -> Result<bool>;
 }

@@ -2,6 +2,7 @@ use super::{
     bytes::{Input, put_bytes, put_number},
     column::{Column, put_columns},
     page::Page,
+    places::Place,
     segment::Totals,
 };
 
@@ -13,34 +14,28 @@ pub(super) const BLOCK: u32 = 2048;
 pub(super) struct Values {
     /// Of the record, in order of insertion; never given twice.
     pub(super) number: u64,
-    /// Where documents of a workspace are sorted: session and index of a turn, else the number's
-    /// complement, so that the newest come first.
-    pub(super) place: (u64, u64),
+    pub(super) place: Place,
     /// Microseconds since the epoch.
     pub(super) created_at: i64,
     /// In terms; see [`Analyzer`](crate::recall::Analyzer).
     pub(super) length: u64,
     pub(super) open: bool,
+    /// Whether it ends with a question. It is kept of turns only.
     pub(super) asks: bool,
     /// Of a turn, else empty.
     pub(super) role: String,
 }
 
-/// Up to [`BLOCK`] documents' values but for their lengths, read one by one.
+/// Up to [`BLOCK`] documents' values but for their lengths and places, read one by one.
 pub(super) struct ValuesBlock {
     bytes: Vec<u8>,
     rows: usize,
     roles: Vec<String>,
     number: Column,
-    group: Column,
-    position: Column,
     created_at: Column,
     role: Column,
-    flags: Column,
+    open: Column,
 }
-
-const OPEN: u64 = 1;
-const ASKS: u64 = 2;
 
 /// Keeps the order of signed numbers.
 fn unsigned(number: i64) -> u64 {
@@ -55,9 +50,8 @@ impl Page for ValuesBlock {
         for _ in 0..input.number()? {
             roles.push(input.text()?.to_owned());
         }
-        let [number, group, position, created_at, role, flags] =
-            Column::read(&bytes, &mut input, rows)?;
-        Some(Self { bytes, rows, roles, number, group, position, created_at, role, flags })
+        let [number, created_at, role, open] = Column::read(&bytes, &mut input, rows)?;
+        Some(Self { bytes, rows, roles, number, created_at, role, open })
     }
 
     fn bytes(&self) -> usize {
@@ -78,9 +72,7 @@ impl ValuesBlock {
         }
         let columns = |row: &Values| {
             let role = roles.partition_point(|role| *role < row.role.as_str()) as u64;
-            let flags = OPEN * u64::from(row.open) + ASKS * u64::from(row.asks);
-            let (group, position) = row.place;
-            [row.number, group, position, unsigned(row.created_at), role, flags]
+            [row.number, unsigned(row.created_at), role, u64::from(row.open)]
         };
         put_columns(&mut bytes, rows.iter().map(columns));
         bytes
@@ -94,37 +86,16 @@ impl ValuesBlock {
         self.number.get(&self.bytes, row)
     }
 
-    pub(super) fn place(&self, row: usize) -> (u64, u64) {
-        (self.group.get(&self.bytes, row), self.position.get(&self.bytes, row))
-    }
-
     pub(super) fn created_at(&self, row: usize) -> i64 {
         unsigned(self.created_at.get(&self.bytes, row).cast_signed()).cast_signed()
     }
 
     pub(super) fn open(&self, row: usize) -> bool {
-        self.flags.get(&self.bytes, row) & OPEN != 0
-    }
-
-    pub(super) fn asks(&self, row: usize) -> bool {
-        self.flags.get(&self.bytes, row) & ASKS != 0
+        self.open.get(&self.bytes, row) == 1
     }
 
     pub(super) fn role(&self, row: usize) -> &str {
         let role = usize::try_from(self.role.get(&self.bytes, row)).unwrap_or(usize::MAX);
         self.roles.get(role).map_or("", String::as_str)
-    }
-
-    /// All values of the document in row `row`, whose length this is.
-    pub(super) fn get(&self, row: usize, length: u64) -> Values {
-        Values {
-            number: self.number(row),
-            place: self.place(row),
-            created_at: self.created_at(row),
-            length,
-            open: self.open(row),
-            asks: self.asks(row),
-            role: self.role(row).to_owned(),
-        }
     }
 }

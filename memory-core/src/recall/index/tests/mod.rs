@@ -8,8 +8,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use proptest::prelude::*;
 
 use super::{
-    Analysed, Cache, Changes, Coverage, Keeper, Memory, Question, Sought, Step, append, clear,
-    documents, find, search,
+    Analysed, Cache, Changes, Coverage, Eligible, Keeper, Memory, Question, Sought, Step, append,
+    clear, documents, find, search,
 };
 use crate::{
     RecordKind, Timestamp, Workspace,
@@ -185,7 +185,8 @@ impl Store {
     }
 
     fn check(&self, question: &Question<'_>, odd: bool) {
-        let mut eligible = |number: u64| Ok(!odd || number % 2 == 1);
+        let mut is_odd = |number: u64| Ok(number % 2 == 1);
+        let eligible: Option<&mut Eligible<'_>> = if odd { Some(&mut is_odd) } else { None };
         let found = search(
             &self.map,
             &self.cache,
@@ -193,7 +194,7 @@ impl Store {
             self.kind,
             question,
             &self.analyzer,
-            &mut eligible,
+            eligible,
         )
         .unwrap();
         let expected = self.scan(question, odd);
@@ -400,6 +401,49 @@ proptest! {
     #[test]
     fn turns_are_found_as_by_a_scan(acts in prop::collection::vec(act(), 1..60)) {
         run(RecordKind::Turn, acts);
+    }
+}
+
+/// Far more turns are as good as the last candidate than are candidates: which are, their times and numbers
+/// tell. Newer segments remove some, or none.
+#[test]
+fn candidates_that_are_equally_good_are_told_apart() {
+    for removed in [0, 40] {
+        let mut store = Store::new(RecordKind::Turn);
+        for at in 0..3_000_u64 {
+            let text = match at % 7 {
+                0 => "cache worker?",
+                1 | 2 => "cache crash",
+                3 => "deploy index",
+                _ => "worker cache",
+            };
+            let session = (at / 5 + at % 2) % 6;
+            store.add(session, text.to_owned(), (at * 7 % 11).cast_signed(), false);
+            if at % 1_100 == 0 {
+                store.commit();
+            }
+        }
+        store.commit();
+        (0..removed).for_each(|at| store.remove(at * 53));
+        store.commit();
+        for scorer in [Scorer::Bm25, Scorer::Context] {
+            for (text, k) in [("cache", 10), ("cache worker", 1_500), ("deploy cache", usize::MAX)]
+            {
+                let question = Question {
+                    text,
+                    scorer,
+                    k,
+                    workspace: None,
+                    since: None,
+                    until: None,
+                    open: None,
+                    role: None,
+                    session: None,
+                };
+                store.check(&question, false);
+                store.check(&Question { until: Some(9), session: Some(2), ..question }, true);
+            }
+        }
     }
 }
 
