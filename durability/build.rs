@@ -1,5 +1,6 @@
 //! Finds out what can be done here: whether calls to files can be watched (`can_watch`), and whether tests
-//! may mount a file system in a name space of their own (`can_mount`).
+//! may mount a file system in a name space of their own (`can_mount`), for a server, too
+//! (`can_mount_for_server`).
 
 use std::{env, process::Command};
 
@@ -11,7 +12,7 @@ const WAYS: [&str; 2] = ["--mount", "--user --map-root-user --mount"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(can_watch, can_mount)");
+    println!("cargo::rustc-check-cfg=cfg(can_watch, can_mount, can_mount_for_server)");
     let is = |(name, value): (&str, &str)| {
         env::var(format!("CARGO_CFG_TARGET_{name}")).is_ok_and(|found| found == value)
     };
@@ -24,6 +25,10 @@ fn main() {
         try_out.args(way.split(' ')).args(["mount", "-t", "tmpfs", "tmpfs", "/tmp"]);
         if try_out.output().is_ok_and(|tried| tried.status.success()) {
             println!("cargo::rustc-cfg=can_mount");
+            // Nobody but root has other users that a server can be run by.
+            if way == WAYS[0] {
+                println!("cargo::rustc-cfg=can_mount_for_server");
+            }
             println!("cargo::rustc-env=MEMKEEP_UNSHARE={way}");
             return;
         }

@@ -1,6 +1,6 @@
 //! PostgreSQL's errors as memkeep's.
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, io};
 
 use memkeep_core::{Error, ErrorKind};
 use sqlx::postgres::PgDatabaseError;
@@ -92,17 +92,21 @@ impl fmt::Display for ServerError {
 
 impl StdError for ServerError {}
 
+/// What it means that there can be no connection, however often it is tried.
+const REFUSED: (ErrorKind, &str) =
+    (ErrorKind::InvalidArgument, "the server cannot be connected to in this way");
+
 /// What an error means to a caller.
 pub(crate) fn failed(error: sqlx::Error) -> Error {
     let (kind, message) = match code(&error) {
         Some(code) => meaning(code),
         None => match &error {
+            // So are certificates told that one of both does not accept.
+            sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => REFUSED,
             sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
                 (ErrorKind::Unavailable, "the connection to the server was lost")
             }
-            sqlx::Error::Tls(_) | sqlx::Error::Configuration(_) => {
-                (ErrorKind::InvalidArgument, "the server cannot be connected to in this way")
-            }
+            sqlx::Error::Tls(_) | sqlx::Error::Configuration(_) => REFUSED,
             _ => (ErrorKind::Unexpected, "PostgreSQL was not used as it wants to be"),
         },
     };

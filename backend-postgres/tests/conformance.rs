@@ -1,9 +1,13 @@
 //! The contract, clause by clause.
 
+#[cfg(test)]
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use memkeep_conformance::{Abilities, Damage, Factory, Handle, Place};
 use memkeep_core::{Clock, Result};
+#[cfg(test)]
+use memkeep_postgres_testing::{SHARED_SERVER, Server};
 
 mod support;
 
@@ -37,3 +41,28 @@ memkeep_postgres_testing::suite!(
     Postgres,
     lacks_copy = "a server is copied with pg_dump or pg_basebackup",
 );
+
+/// Which clauses [`four_processes_run_the_suite_at_once`] runs: those whose names have this in them, or
+/// all with `conformance::`.
+#[cfg(test)]
+const CLAUSES: &str = "MEMKEEP_FOUR_PROCESSES";
+
+/// On one server, whose databases are all that keeps them apart.
+#[cfg(test)]
+memkeep_postgres_testing::server_tests! {
+    async fn four_processes_run_the_suite_at_once() {
+        let clauses = std::env::var(CLAUSES).unwrap_or_else(|_| "conformance::writers".to_owned());
+        let test = std::env::current_exe().unwrap();
+        let processes = [(); 4].map(|()| {
+            let mut process = Command::new(&test);
+            process.arg(&clauses).arg("--test-threads=2").stdout(Stdio::piped());
+            process.env(SHARED_SERVER, Server::shared().socket()).spawn().unwrap()
+        });
+        for process in processes {
+            let output = process.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{told}");
+            assert!(!told.contains("running 0 tests"), "{told}");
+        }
+    }
+}

@@ -9,34 +9,22 @@ use memkeep_core::{
 };
 use memkeep_durability::{STORE, Subject};
 
-/// Where the child finds its file system. Without it this is no child.
-const FOLDER: &str = "MEMKEEP_TEST_FULL";
+mod support;
+
 const BALLAST: usize = 1 << 20;
 
-/// Runs the child in a name space of its own, where a file system of 4 MiB is mounted.
 #[test]
 #[cfg_attr(not(can_mount), ignore = "no file system can be mounted here: it takes root")]
 fn a_full_file_system_is_survived() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = "mount -t tmpfs -o size=4m tmpfs \"$0\" && exec \"$@\"";
-    let mut child = std::process::Command::new("unshare");
-    child.args(option_env!("MEMKEEP_UNSHARE").unwrap_or_default().split(' '));
-    child.args(["sh", "-c", script]).arg(folder.path()).arg(std::env::current_exe().unwrap());
-    child.args(["child_fills_a_file_system", "--exact", "--nocapture"]).env(FOLDER, folder.path());
-    assert!(child.status().unwrap().success());
-    assert_eq!(
-        fs::read_dir(folder.path()).unwrap().count(),
-        0,
-        "it was mounted for the child alone"
-    );
+    support::in_small_file_system("child_fills_a_file_system", "4m");
 }
 
 /// Not a test of its own.
 #[tokio::test]
 async fn child_fills_a_file_system() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let Some(folder) = support::small_file_system() else { return };
     for subject in Subject::durable() {
-        let folder = Path::new(&folder).join(subject.name);
+        let folder = folder.join(subject.name);
         fs::create_dir(&folder).unwrap();
         fill(&subject, &folder).await;
         fs::remove_dir_all(&folder).unwrap();

@@ -73,10 +73,8 @@ impl<'s> Copy<'s> {
             self.fill(rest).await?;
         }
         self.done = 0;
-        for kind in RecordKind::ALL {
-            self.compare(kind).await?;
-        }
-        let verified = self.to.verify(&Verify::new()).await?;
+        let (to, verify) = (self.to, Verify::new());
+        let ((), verified) = tokio::try_join!(self.compare_all(), to.verify(&verify))?;
         if let Some(problem) = verified.problems.first() {
             let message = format!("verifying the copy found: {}", problem.message);
             return Err(Error::new(ErrorKind::Corrupt, message).with("location", &problem.location));
@@ -109,34 +107,30 @@ impl<'s> Copy<'s> {
         Ok(Some(source))
     }
 
-    /// Stores all that comes from `rest`.
+    /// Stores all that comes from `rest`: a batch while the next one is read.
     async fn fill(&mut self, mut rest: Walk<'s>) -> Result<()> {
-        let mut batch = Batch::new();
-        let mut bytes = 0;
-        loop {
-            let record = rest.next().await?;
-            let is_last = record.is_none();
-            if let Some(record) = record {
-                bytes += size(&record)?;
-                batch.push(Op::Restore { record });
-            }
-            if is_last || batch.ops.len() >= BATCH || bytes >= BATCH_BYTES {
-                let count = batch.ops.len() as u64;
-                if count > 0 {
-                    self.to.commit(std::mem::take(&mut batch)).await?;
-                    bytes = 0;
-                    *self.report.copied.of_mut(rest.kind()) += count;
-                    self.done += count;
-                    self.progress(CopyStage::Copying);
-                }
-            }
-            if is_last {
-                return Ok(());
-            }
+        let mut batch = next_batch(&mut rest).await?;
+        while !batch.ops.is_empty() {
+            let count = batch.ops.len() as u64;
+            let (stored, next) = tokio::join!(self.to.commit(batch), next_batch(&mut rest));
+            stored?;
+            batch = next?;
+            *self.report.copied.of_mut(rest.kind()) += count;
+            self.done += count;
+            self.progress(CopyStage::Copying);
         }
+        Ok(())
     }
 
-    /// `Conflict` unless both stores have the same records of a kind.
+    /// `Conflict` unless both stores have the same records.
+    async fn compare_all(&mut self) -> Result<()> {
+        for kind in RecordKind::ALL {
+            self.compare(kind).await?;
+        }
+        Ok(())
+    }
+
+    /// The same of one kind.
     async fn compare(&mut self, kind: RecordKind) -> Result<()> {
         let kept = |store: &dyn MemoryBackend| store.info().kinds.contains(&kind);
         if !kept(self.from) || !kept(self.to) {
@@ -144,7 +138,7 @@ impl<'s> Copy<'s> {
         }
         let (mut source, mut copy) = (Walk::new(self.from, kind), Walk::new(self.to, kind));
         loop {
-            match (source.next().await?, copy.next().await?) {
+            match tokio::try_join!(source.next(), copy.next())? {
                 (None, None) => return Ok(()),
                 (Some(original), Some(copied)) if original == copied => {}
                 (Some(record), _) | (None, Some(record)) => {
@@ -167,6 +161,20 @@ impl<'s> Copy<'s> {
             report(CopyProgress { stage, done: self.done, total });
         }
     }
+}
+
+/// The next records of `rest`, to be stored together.
+async fn next_batch(rest: &mut Walk<'_>) -> Result<Batch> {
+    let mut batch = Batch::new();
+    let mut bytes = 0;
+    while batch.ops.len() < BATCH
+        && bytes < BATCH_BYTES
+        && let Some(record) = rest.next().await?
+    {
+        bytes += size(&record)?;
+        batch.push(Op::Restore { record });
+    }
+    Ok(batch)
 }
 
 fn differing(message: &str, record: &Record) -> Error {

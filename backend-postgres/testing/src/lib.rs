@@ -10,7 +10,7 @@ mod server;
 mod watchdog;
 
 pub use pooler::Pooler;
-pub use server::{Server, Stop};
+pub use server::{SHARED_SERVER, Server, Stop};
 
 /// Tests that need a server, as `async fn name() { … }`.
 #[cfg(postgres)]

@@ -1,5 +1,5 @@
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
@@ -23,21 +23,28 @@ pub enum Stop {
     Immediate,
 }
 
+/// The variable that tells a process the folder of another's shared server.
+pub const SHARED_SERVER: &str = "MEMKEEP_TEST_SHARED_SERVER";
+
 /// A running server with files of its own, on a Unix socket.
 pub struct Server {
     folder: PathBuf,
-    _watchdog: Watchdog,
+    /// None if it is another process's.
+    _watchdog: Option<Watchdog>,
 }
 
 impl Server {
-    /// The server that all tests of this process share. It does without syncing: what it keeps is gone
-    /// with the process.
+    /// The server that all tests of this process share, and those of the processes that it tells so with
+    /// [`SHARED_SERVER`]. It does without syncing: what it keeps is gone with the process.
     ///
     /// # Panics
     /// If there is none to start.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| {
+            if let Some(folder) = env::var_os(SHARED_SERVER) {
+                return Self { folder: folder.into(), _watchdog: None };
+            }
             Self::start("fsync = off\nfull_page_writes = off\nsynchronous_commit = on\n")
         })
     }
@@ -92,7 +99,7 @@ impl Server {
             && echo ready || cat \"$2/start\" \"$2/log\"";
         let stop = "\"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"";
         let watchdog = Watchdog::start(start, stop, &[&bin(), &folder]);
-        Self { folder, _watchdog: watchdog }
+        Self { folder, _watchdog: Some(watchdog) }
     }
 
     /// The folder of its socket.
@@ -104,6 +111,25 @@ impl Server {
     pub fn url(&self, database: &str) -> String {
         let socket = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://{ROLE}@{socket}/{database}")
+    }
+
+    /// Puts a file into its data folder, which nobody but its user may read.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn put_file(&self, name: &str, text: &str) {
+        let file = self.folder.join("data").join(name);
+        fs::write(&file, text).expect("a file");
+        run(Command::new("chmod").arg("600").arg(&file));
+        self.give(&file);
+    }
+
+    /// Makes a file or folder that of its user.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn give(&self, path: &Path) {
+        give_to_server_user(path);
     }
 
     /// Stops it, if it runs.
@@ -156,10 +182,15 @@ impl Server {
 pub(crate) fn own_folder() -> PathBuf {
     let folder = tempfile::Builder::new().prefix("memkeep-pg-").tempdir().expect("a folder");
     let folder = folder.keep();
-    if is_root() {
-        run(Command::new("chown").arg("postgres:").arg(&folder));
-    }
+    give_to_server_user(&folder);
     folder
+}
+
+/// Makes a file or folder that of the server's user.
+fn give_to_server_user(path: &Path) {
+    if is_root() {
+        run(Command::new("chown").arg("postgres:").arg(path));
+    }
 }
 
 fn bin() -> PathBuf {

@@ -13,8 +13,10 @@ use memkeep_postgres_testing::Server;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
 use tokio::sync::{Mutex, OnceCell};
 
-/// The database that others are made from.
-const TEMPLATE: &str = "memkeep_template";
+/// The database that this process makes others from.
+fn template() -> String {
+    format!("memkeep_template_{}", std::process::id())
+}
 
 pub(crate) fn failed(error: sqlx::Error) -> Error {
     Error::new(ErrorKind::Unexpected, "PostgreSQL failed").caused_by(error)
@@ -42,12 +44,13 @@ pub(crate) async fn create(server: &Server, database: &str) -> Result<()> {
     let mut admin = connect(&socket, "postgres").await?;
     TEMPLATE_IS_THERE
         .get_or_try_init(|| async {
-            run(&mut connect(&socket, "postgres").await?, &format!("CREATE DATABASE {TEMPLATE}"))
-                .await?;
-            config(&socket, TEMPLATE).open().await?.close().await
+            let template = template();
+            let sql = format!("CREATE DATABASE {template}");
+            run(&mut connect(&socket, "postgres").await?, &sql).await?;
+            config(&socket, &template).open().await?.close().await
         })
         .await?;
-    run(&mut admin, &format!("CREATE DATABASE {database} TEMPLATE {TEMPLATE}")).await
+    run(&mut admin, &format!("CREATE DATABASE {database} TEMPLATE {}", template())).await
 }
 
 /// Opens the store of a place, which has a database of its name on the shared server.

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::View;
 use crate::{
@@ -7,9 +7,12 @@ use crate::{
     search::Recallable,
 };
 
+/// About how much memory documents take at most that are put into an index together.
+pub(super) const MAX_BYTES: usize = 64 << 20;
+
 /// Turns records into documents of an index.
 pub(super) struct Analysis {
-    pub(super) analyzer: Analyzer,
+    pub(super) analyzer: Arc<Analyzer>,
     /// Whether turns are to be found by their words, too.
     pub(super) has_words: bool,
     /// The numbers of sessions, as far as one state of the store has been asked for them.
@@ -17,7 +20,7 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
-    pub(super) fn new(analyzer: Analyzer) -> Self {
+    pub(super) fn new(analyzer: Arc<Analyzer>) -> Self {
         Self { analyzer, has_words: false, sessions: HashMap::new() }
     }
 

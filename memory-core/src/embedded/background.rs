@@ -164,9 +164,14 @@ fn work<E: Engine>(
         None => reader.insert(engine.reader()?),
     };
     let mut steps = Vec::new();
-    reader.snapshot(&mut |view| {
+    let read = reader.snapshot(&mut |view| {
         steps = tender.steps(view, ask.now, ask.urge, is_over)?;
         Ok(())
-    })?;
+    });
+    // A snapshot may also fail as it ends: nobody is told then of what was worked out.
+    if let Err(error) = read {
+        steps.iter().for_each(|due| tender.lose(due.stake()));
+        return Err(error);
+    }
     Ok(steps)
 }

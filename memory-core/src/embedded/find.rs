@@ -1,4 +1,4 @@
-use std::cell::Cell;
+use std::{cell::Cell, sync::Arc};
 
 use super::{
     View,
@@ -87,7 +87,7 @@ fn by_index(
     cache: &Cache,
 ) -> Result<Option<Vec<Turn>>> {
     let Some(blobs) = view.index(RecordKind::Turn) else { return Ok(None) };
-    let mut analysis = Analysis::new(Analyzer::new(language));
+    let mut analysis = Analysis::new(Arc::new(Analyzer::new(language)));
     analysis.has_words = true;
     let numbers = coverage.last + 1..view.last_number(RecordKind::Turn)? + 1;
     let Some(newest) = newest::<Turn>(view, &query.scope, numbers, &mut analysis)? else {

@@ -10,7 +10,7 @@ use super::{
     EmbeddedOptions, Engine, Writer, background::Background, indexer::Indexer, tender::Tender,
     timeout::within, worker::Worker,
 };
-use crate::{Error, ErrorKind, Feed, Receipt, Result, decide::Prepared};
+use crate::{Error, ErrorKind, Feed, Receipt, Result, decide::Prepared, recall::Analyzer};
 
 /// How many events a slow subscriber may lag behind before it misses some.
 const FEED_EVENTS: usize = 1_024;
@@ -51,16 +51,17 @@ impl<W: Writer> Group<W> {
         let EmbeddedOptions { language, find_index, .. } = *options;
         let (jobs, queue) = mpsc::channel(options.queue.clamp(1, Semaphore::MAX_PERMITS));
         let feed = broadcast::Sender::new(FEED_EVENTS);
+        let analyzer = Arc::new(Analyzer::remembering(language));
         let background = if engine.readers() > 0 {
             let jobs = jobs.downgrade();
             // If there is no place, the writer is awake.
             let wake = move || drop(jobs.upgrade().map(|jobs| jobs.try_send(Job::Wake)));
-            let tender = Tender::new(language, find_index);
+            let tender = Tender::new(analyzer.clone(), find_index);
             Some(Background::start(engine.clone(), tender, wake)?)
         } else {
             None
         };
-        let indexer = Indexer::new(language, find_index);
+        let indexer = Indexer::new(analyzer, find_index);
         let thread = Worker::new(background, writer, indexer, options.clock.clone(), feed.clone());
         let thread = thread::Builder::new()
             .name("memkeep-writer".to_owned())

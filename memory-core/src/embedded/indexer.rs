@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{
     View, Writer,
     analysis::Analysis,
@@ -51,10 +53,10 @@ struct Removals {
 }
 
 impl Indexer {
-    pub(super) fn new(language: Language, wants_words: bool) -> Self {
+    pub(super) fn new(analyzer: Arc<Analyzer>, wants_words: bool) -> Self {
         let index = |kind| Index { kind, waiting: 0, removals: None };
-        let analysis = Analysis::new(Analyzer::remembering(language));
-        let tender = Tender::new(language, wants_words);
+        let analysis = Analysis::new(analyzer.clone());
+        let tender = Tender::new(analyzer, wants_words);
         Self { analysis, indexes: KINDS.map(index), tender }
     }
 
@@ -116,9 +118,12 @@ impl Indexer {
         steps: Vec<Due>,
         now: Timestamp,
     ) -> Result<Vec<Stake>> {
+        let mut refused = Vec::new();
+        if steps.is_empty() {
+            return Ok(refused);
+        }
         // What waits is known by what was committed here, but others may have indexed it.
         let is_counted = self.is_behind() || steps.iter().any(|due| due.stake().extends);
-        let mut refused = Vec::new();
         for due in steps {
             let stake = due.stake();
             // An engine whose writer has no place for them loses them.
@@ -204,10 +209,8 @@ impl Indexer {
         for _ in 0..ATTEMPTS {
             let mut is_due = false;
             self.within(writer, |indexer, writer| {
-                for kind in KINDS {
-                    if let Some(mut blobs) = writer.index(kind)
-                        && let Some(keeper) = indexer.tender.keeper(kind)
-                    {
+                for (kind, keeper) in indexer.tender.keepers() {
+                    if let Some(mut blobs) = writer.index(kind) {
                         is_due |= keeper.begin_all(&mut *blobs)?;
                     }
                 }

@@ -1,6 +1,9 @@
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use super::{View, analysis::Analysis};
+use super::{
+    View,
+    analysis::{Analysis, MAX_BYTES},
+};
 use crate::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
     recall::{
@@ -10,7 +13,8 @@ use crate::{
     search::{Ranking, Recallable},
 };
 
-/// How many records, which the index has not come to, are read as they are. If there are more, all are.
+/// How many records, which the index has not come to, are read as they are, unless they take more memory
+/// than [`MAX_BYTES`]. If there are more, all are.
 pub(super) const NEWEST: u64 = 4_096;
 
 /// Recall over one state of the store: by its index, if there is one for the question; else over all
@@ -21,7 +25,7 @@ pub(super) fn recall<T: Recallable>(
     language: Language,
     cache: &Cache,
 ) -> Result<Vec<Hit<T>>> {
-    let mut analysis = Analysis::new(Analyzer::new(language));
+    let mut analysis = Analysis::new(Arc::new(Analyzer::new(language)));
     let Some(found) = by_index::<T>(view, query, &mut analysis, cache)? else {
         return by_scan(view, query, &analysis.analyzer);
     };
@@ -74,8 +78,8 @@ fn by_index<T: Recallable>(
     search(blobs, cache, &newest, T::KIND, &question, &analysis.analyzer, eligible).map(Some)
 }
 
-/// An index of the records of `numbers`. None if one cannot be read: whether it concerns the query, a
-/// scan tells.
+/// An index of the records of `numbers`. None if it were too large, or if one cannot be read: whether it
+/// concerns the query, a scan tells.
 pub(super) fn newest<T: Recallable>(
     view: &dyn View,
     scope: &Scope,
@@ -93,6 +97,9 @@ pub(super) fn newest<T: Recallable>(
             && let Some(document) = analysis.document(view, number, &record)?
         {
             newest.add(document);
+        }
+        if newest.bytes() > MAX_BYTES {
+            return Ok(None);
         }
     }
     Memory::of(T::KIND, newest).map(Some)

@@ -1,14 +1,21 @@
 use std::{
     ops::Range,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use super::{View, analysis::Analysis, indexer::KINDS};
+use super::{
+    View,
+    analysis::{Analysis, MAX_BYTES},
+    indexer::KINDS,
+};
 use crate::{
     Error, ErrorKind, RecordKind, Result, Timestamp,
     recall::{
-        Analyzer, Language,
+        Analyzer,
         index::{Changes, Coverage, Keeper, Step},
     },
 };
@@ -17,7 +24,7 @@ use crate::{
 /// less merging. Recall reads those that wait as they are.
 pub(super) const BULK: u64 = 1_024;
 
-/// How many records are indexed in a step.
+/// How many records are indexed in a step, unless they take more memory than [`MAX_BYTES`].
 const STEP: u64 = 4_096;
 
 /// How much is to be done.
@@ -79,15 +86,15 @@ impl Due {
 }
 
 impl Tender {
-    pub(super) fn new(language: Language, wants_words: bool) -> Self {
+    pub(super) fn new(analyzer: Arc<Analyzer>, wants_words: bool) -> Self {
         let kept = |kind| Kept { kind, keeper: Keeper::new(kind), may_begin: true, trace: None };
-        let analysis = Analysis::new(Analyzer::remembering(language));
+        let analysis = Analysis::new(analyzer);
         Self { analysis, kinds: KINDS.map(kept), wants_words, owed: Duration::ZERO }
     }
 
-    /// The keeper of a kind's index.
-    pub(super) fn keeper(&mut self, kind: RecordKind) -> Option<&mut Keeper> {
-        self.kinds.iter_mut().find(|kept| kept.kind == kind).map(|kept| &mut kept.keeper)
+    /// The keeper of each kind's index.
+    pub(super) fn keepers(&mut self) -> impl Iterator<Item = (RecordKind, &mut Keeper)> {
+        self.kinds.iter_mut().map(|kept| (kept.kind, &mut kept.keeper))
     }
 
     /// Something was committed.
@@ -212,9 +219,13 @@ impl Tender {
         let kind = self.kinds[at].kind;
         self.analysis.forget();
         self.analysis.has_words = has_words;
-        let last = (missing.end - 1).min(missing.start + STEP - 1);
+        let mut last = (missing.end - 1).min(missing.start + STEP - 1);
         let mut changes = Changes::default();
         for number in missing.start..=last {
+            if changes.bytes() >= MAX_BYTES {
+                last = number - 1;
+                break;
+            }
             if let Some(record) = view.numbered(kind, number)?
                 && let Some(document) = self.analysis.any(view, number, &record)?
             {

@@ -179,7 +179,7 @@ impl<W: Writer> Worker<W> {
         }
         let has_more = |worker: &Self| worker.tending.outlook == Outlook::More;
         if self.background.is_some() {
-            while mem::take(&mut self.tending.is_here) && self.indexer.is_behind() {
+            if mem::take(&mut self.tending.is_here) && self.indexer.is_behind() {
                 self.tend(Urge::Behind);
             }
             if has_more(self) {

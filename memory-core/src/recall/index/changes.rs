@@ -17,6 +17,7 @@ use crate::RecordKind;
 pub struct Changes {
     removed: Documents,
     added: Documents,
+    bytes: usize,
 }
 
 /// By workspace and place.
@@ -25,6 +26,7 @@ type Documents = BTreeMap<(String, (u64, u64)), Analysed>;
 impl Changes {
     /// A document is there from now on. One that is revised is removed first.
     pub fn add(&mut self, document: Analysed) {
+        self.bytes += document.bytes();
         self.added.insert(key(&document), document);
     }
 
@@ -39,6 +41,12 @@ impl Changes {
         }
     }
 
+    /// About how much memory the documents take that were added.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether nothing changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -50,6 +58,7 @@ impl Changes {
         if self.is_empty() {
             return None;
         }
+        self.bytes = 0;
         let mut pages = Pages::new();
         let added = write(&mut pages, Sign::Adds, kind, &mem::take(&mut self.added));
         let removed = write(&mut pages, Sign::Removes, kind, &mem::take(&mut self.removed));

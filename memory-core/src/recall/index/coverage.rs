@@ -68,9 +68,15 @@ impl Coverage {
 /// Empties the index in `blobs`, which covers nothing from now on. A [`Keeper`](super::Keeper) deletes the
 /// pages later.
 pub fn clear(blobs: &mut dyn BlobsMut, language: Language) -> Result<()> {
+    unlist_all(blobs)?;
+    Coverage::default().put(blobs, language)
+}
+
+/// Takes out all segments.
+pub(super) fn unlist_all(blobs: &mut dyn BlobsMut) -> Result<()> {
     for root in Root::all(&*blobs)? {
         root.unlist(blobs)?;
         let_go(blobs, &root)?;
     }
-    Coverage::default().put(blobs, language)
+    Ok(())
 }

@@ -99,6 +99,10 @@ impl Occurrences {
         self.ends.push((self.keys.len(), role));
     }
 
+    fn bytes(&self) -> usize {
+        self.keys.capacity() + self.ends.capacity() * size_of::<(usize, Role)>()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Role)> {
         let mut start = 0;
         self.ends.iter().map(move |(end, role)| {
@@ -142,6 +146,11 @@ impl Analysed {
             role: turn.map_or_else(String::new, |(_, role)| role.to_owned()),
         };
         Self { workspace: workspace.clone(), values, terms }
+    }
+
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.terms.bytes()
     }
 
     /// Makes it to be found by [`find`](super::find()), too; `document` is the same.

@@ -151,7 +151,7 @@ impl Keeper {
 
     fn go_on(&mut self, blobs: &dyn Blobs, mut merge: Merge) -> Result<Step> {
         let (name, is_first) = (merge.name(), !merge.has_begun);
-        if !are_listed(&merge.roots, &Root::all(blobs)?) {
+        if !are_listed(&merge.roots, &Root::names(blobs)?) {
             // Somebody else was quicker.
             return Ok(Step(Work::Abandon(name)));
         }

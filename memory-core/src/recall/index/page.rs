@@ -31,9 +31,10 @@ pub(super) enum Kind {
     Places = 7,
 }
 
-/// About how large a page becomes, in bytes: what SQLite keeps in one page of its own and the spare room
-/// of another, with little left over.
-pub(super) const PAGE_BYTES: usize = 4_540;
+/// How large a page of a table or of postings becomes, in bytes, unless one row or block is larger. With
+/// its key it fits into 4 KiB, of which redb takes twice as much for what is a bit larger. SQLite keeps it
+/// in one page of its own and some of the room of another.
+pub(super) const PAGE_BYTES: usize = 4_040;
 
 /// Which page of a segment: what follows the segment's name in its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -68,8 +68,8 @@ impl<'s, 'b> Part<'s, 'b> {
         let Totals { documents, of_sessions, .. } = *segment.root.totals(sign);
         let values = vec![OnceCell::new(); documents.div_ceil(BLOCK) as usize];
         let lengths = vec![OnceCell::new(); documents.div_ceil(lengths::DOCUMENTS) as usize];
-        let placed = if of_sessions { documents } else { 0 };
-        let places = vec![OnceCell::new(); placed.div_ceil(places::DOCUMENTS) as usize];
+        let turns = if of_sessions { documents } else { 0 };
+        let places = vec![OnceCell::new(); turns.div_ceil(places::DOCUMENTS) as usize];
         Self { segment, sign, values, lengths, places }
     }
 

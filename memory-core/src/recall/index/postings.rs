@@ -1,7 +1,7 @@
 //! Which documents a term is in.
 //!
-//! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of about
-//! [`PAGE_BYTES`], and up to [`CHUNK_BLOCKS`] blocks. Each block and each chunk has a [`Bound`], by which a search passes over it
+//! Postings come in *blocks* of up to [`BLOCK_POSTINGS`], blocks in *chunks* of up to
+//! [`PAGE_BYTES`] and [`CHUNK_BLOCKS`] blocks. Each block and each chunk has a [`Bound`], by which a search passes over it
 //! unread. Any posting of a [`Block`] is read without the others. A term of one block has it in the dictionary.
 
 use std::sync::Arc;
@@ -15,6 +15,9 @@ use super::{
 
 /// Few enough for a search to find its way among them at once.
 const CHUNK_BLOCKS: usize = 32;
+
+/// How many bytes the length of a chunk's heads takes.
+const HEADS_LENGTH: usize = 2;
 
 /// A term in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,18 +248,24 @@ impl Chunk {
         let mut whole: Option<Bound> = None;
         put_number(&mut heads, u64::from(base));
         for _ in 0..CHUNK_BLOCKS {
-            if left.is_empty() || heads.len() + data.len() >= PAGE_BYTES {
+            if left.is_empty() {
                 break;
             }
             let (block, after) = left.split_at(left.len().min(BLOCK_POSTINGS));
-            *left = after;
             let bound = Bound::of(block, measure);
+            let ends = (heads.len(), data.len());
             Block::put(&mut data, block, &bound, base);
             bound.put(&mut heads, base, newest);
+            if whole.is_some() && heads.len() + data.len() + HEADS_LENGTH > PAGE_BYTES {
+                heads.truncate(ends.0);
+                data.truncate(ends.1);
+                break;
+            }
+            *left = after;
             base = bound.last + 1;
             whole = Some(whole.map_or(bound, |whole| whole.and(&bound)));
         }
-        let mut bytes = Vec::with_capacity(heads.len() + data.len() + 2);
+        let mut bytes = Vec::with_capacity(heads.len() + data.len() + HEADS_LENGTH);
         put_bytes(&mut bytes, &heads);
         bytes.extend_from_slice(&data);
         (bytes, whole.unwrap_or_else(|| Bound::of(&[], measure)))

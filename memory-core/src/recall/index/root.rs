@@ -127,6 +127,16 @@ impl Root {
         Ok(roots)
     }
 
+    /// What all segments are called, oldest first.
+    pub(super) fn names(blobs: &dyn Blobs) -> Result<Vec<Name>> {
+        let mut names = Vec::new();
+        blobs.scan(&[ROOT]..&[ROOT + 1], false, &mut |key, sealed| {
+            names.push(*sealed.first_chunk().ok_or_else(|| corrupt(key))?);
+            Ok(true)
+        })?;
+        Ok(names)
+    }
+
     /// The age after that of the newest segment.
     pub(super) fn next_age(blobs: &dyn Blobs) -> Result<u64> {
         let mut age = 0;

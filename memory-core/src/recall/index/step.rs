@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::{
     blobs::{Blobs, BlobsMut},
     changes::Changes,
-    coverage::{Coverage, clear},
+    coverage::{Coverage, unlist_all},
     draft::{Draft, put_all},
     keeper::add,
     loose::{Loose, let_go},
@@ -101,14 +101,14 @@ impl Step {
                     return Ok(false);
                 }
                 if is_first {
-                    clear(blobs, language)?;
+                    unlist_all(blobs)?;
                 }
                 coverage.put(blobs, language)?;
                 draft.map_or(Ok(()), |draft| add(blobs, kind, draft))?;
             }
             Work::Merge { name, roots, is_first, pages, is_over, root } => {
                 let is_ours = is_first || is_written(&*blobs, &name)?;
-                if !is_ours || !are_listed(&roots, &Root::all(&*blobs)?) {
+                if !is_ours || !are_listed(&roots, &Root::names(&*blobs)?) {
                     // Somebody else was quicker: another process, or a commit that merged small ones.
                     Loose::Garbage.put(blobs, &name)?;
                     return Ok(false);
@@ -154,7 +154,7 @@ fn is_written(blobs: &dyn Blobs, name: &Name) -> Result<bool> {
 }
 
 /// Whether `roots` are still there, side by side, among `listed`, which is all there are.
-pub(super) fn are_listed(roots: &[Arc<Root>], listed: &[Arc<Root>]) -> bool {
-    let names = |roots: &[Arc<Root>]| roots.iter().map(|root| root.name).collect::<Vec<_>>();
-    names(listed).windows(roots.len()).any(|run| run == names(roots))
+pub(super) fn are_listed(roots: &[Arc<Root>], listed: &[Name]) -> bool {
+    let names: Vec<Name> = roots.iter().map(|root| root.name).collect();
+    listed.windows(names.len()).any(|run| run == names)
 }

@@ -141,9 +141,12 @@ impl TableWriter {
 
     /// Adds a key, greater than all before.
     pub(super) fn put(&mut self, pages: &mut Pages, key: &[u8], value: &[u8]) {
+        let end = self.page.len();
         self.push(key, value);
-        if self.page.len() >= PAGE_BYTES {
+        if end > 0 && self.page.len() > PAGE_BYTES {
+            self.page.truncate(end);
             self.end_page(pages);
+            self.push(key, value);
         }
     }
 

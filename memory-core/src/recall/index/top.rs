@@ -108,27 +108,26 @@ impl<'r> Top<'r> {
 
     /// Finds out which are the best of those that are as good as the worst.
     fn settle(&mut self) -> Result<()> {
-        let (score, ties) = (self.worst.0, mem::take(&mut self.ties));
-        if ties.is_empty() {
+        if self.ties.is_empty() {
             return Ok(());
         }
-        let best = mem::take(&mut self.best).into_iter();
-        let (mut best, tied): (Vec<_>, Vec<_>) = best.partition(|entry| entry.0.score > score);
-        let places = tied.len();
-        let spots: Vec<Spot> = tied.into_iter().map(|entry| entry.0.key).chain(ties).collect();
-        let mut tied = if self.want_all(&spots) {
-            let read = |spot: Spot| self.reader.read(spot, score);
-            spots.into_iter().map(read).collect::<Result<Vec<_>>>()?
+        let score = self.worst.0;
+        let all = mem::take(&mut self.best).into_iter();
+        let (mut best, last): (Vec<_>, Vec<_>) = all.partition(|entry| entry.0.score > score);
+        let places = last.len();
+        let equal = last.into_iter().map(|entry| entry.0.key).chain(mem::take(&mut self.ties));
+        let equal: Vec<Spot> = equal.collect();
+        if self.want_all(&equal) {
+            let read = equal.into_iter().map(|spot| self.reader.read(spot, score));
+            let mut equal = read.collect::<Result<Vec<_>>>()?;
+            equal.sort_unstable_by(|a, b| b.cmp(a));
+            best.extend(equal.into_iter().take(places).map(Reverse));
         } else {
             // It will be run again. Until then any of them are taken, or all.
-            let places = if self.reader.hurries() { spots.len() } else { places };
-            let taken = spots.into_iter().take(places);
+            let places = if self.reader.hurries() { equal.len() } else { places };
+            let taken = equal.into_iter().take(places);
             best.extend(taken.map(|spot| Reverse(Entry::unread(spot, score))));
-            self.best = best.into();
-            return Ok(());
-        };
-        tied.sort_unstable();
-        best.extend(tied.into_iter().rev().take(places).map(Reverse));
+        }
         self.best = best.into();
         self.note_worst();
         Ok(())

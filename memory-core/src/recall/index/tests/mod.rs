@@ -423,6 +423,49 @@ proptest! {
     }
 }
 
+/// Far more turns are as good as the last candidate than are candidates: which are, their times and numbers
+/// tell. Newer segments remove some, or none.
+#[test]
+fn candidates_that_are_equally_good_are_told_apart() {
+    for removed in [0, 40] {
+        let mut store = Store::new(RecordKind::Turn);
+        for at in 0..3_000_u64 {
+            let text = match at % 7 {
+                0 => "cache worker?",
+                1 | 2 => "cache crash",
+                3 => "deploy index",
+                _ => "worker cache",
+            };
+            let session = (at / 5 + at % 2) % 6;
+            store.add(session, text.to_owned(), (at * 7 % 11).cast_signed(), false);
+            if at % 1_100 == 0 {
+                store.commit();
+            }
+        }
+        store.commit();
+        (0..removed).for_each(|at| store.remove(at * 53));
+        store.commit();
+        for scorer in [Scorer::Bm25, Scorer::Context] {
+            for (text, k) in [("cache", 10), ("cache worker", 1_500), ("deploy cache", usize::MAX)]
+            {
+                let question = Question {
+                    text,
+                    scorer,
+                    k,
+                    workspace: None,
+                    since: None,
+                    until: None,
+                    open: None,
+                    role: None,
+                    session: None,
+                };
+                store.check(&question, false);
+                store.check(&Question { until: Some(9), session: Some(2), ..question }, true);
+            }
+        }
+    }
+}
+
 /// Whoever changes a record that is not covered keeps the coverage anew: what was worked out before that
 /// would bring back what is gone.
 #[test]
