@@ -47,9 +47,9 @@ memkeep_postgres_testing::suite!(
 #[cfg(test)]
 const CLAUSES: &str = "MEMKEEP_FOUR_PROCESSES";
 
-/// On one server, whose databases are all that keeps them apart.
 #[cfg(test)]
 memkeep_postgres_testing::server_tests! {
+    /// On one server, whose databases are all that keeps them apart.
     async fn four_processes_run_the_suite_at_once() {
         let clauses = std::env::var(CLAUSES).unwrap_or_else(|_| "conformance::writers".to_owned());
         let test = std::env::current_exe().unwrap();

@@ -35,17 +35,17 @@ impl Certificate {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let file = |end: &str| folder.join(format!("{number}.{end}"));
         let (certified, key) = (file("crt"), file("key"));
-        let mut make = Command::new("openssl");
-        make.args(["req", "-x509", "-nodes", "-newkey", "ec"]);
-        make.args(["-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"]);
-        make.arg("-subj").arg(format!("/CN={name}"));
-        make.arg("-out").arg(&certified).arg("-keyout").arg(&key);
+        let mut openssl = Command::new("openssl");
+        openssl.args(["req", "-x509", "-nodes", "-newkey", "ec"]);
+        openssl.args(["-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"]);
+        openssl.arg("-subj").arg(format!("/CN={name}"));
+        openssl.arg("-out").arg(&certified).arg("-keyout").arg(&key);
         if let Some(by) = by {
-            make.arg("-CA").arg(&by.certified).arg("-CAkey").arg(&by.key);
-            make.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
-            make.arg("-addext").arg(format!("subjectAltName=IP:{NAMED}"));
+            openssl.arg("-CA").arg(&by.certified).arg("-CAkey").arg(&by.key);
+            openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
+            openssl.arg("-addext").arg(format!("subjectAltName=IP:{NAMED}"));
         }
-        let made = make.output().unwrap();
+        let made = openssl.output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         Self { certified, key }
     }
@@ -116,7 +116,7 @@ server_tests! {
             (TlsMode::VerifyFull, Some(root)),
         ] {
             let config = at(NAMED, "open", tls);
-            let config = root.iter().fold(config, |config, root| config.root_certificate(root));
+            let config = root.into_iter().fold(config, PostgresConfig::root_certificate);
             used(config).await.unwrap_or_else(|error| panic!("{tls:?}: {error:?}"));
         }
         refused(at(NAMED, "open", TlsMode::Disable)).await;

@@ -170,7 +170,9 @@ fn work<E: Engine>(
     });
     // A snapshot may also fail as it ends: nobody is told then of what was worked out.
     if let Err(error) = read {
-        steps.iter().for_each(|due| tender.lose(due.stake()));
+        for due in &steps {
+            tender.lose(due.stake());
+        }
         return Err(error);
     }
     Ok(steps)
