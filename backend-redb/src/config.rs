@@ -62,7 +62,12 @@ impl RedbConfig {
         if url.scheme() != "redb" {
             return Err(Error::invalid("url", "not the URL of a redb store"));
         }
-        let mut config = Self::new(url.path()?);
+        let path = url.path()?;
+        if path == ":memory:" {
+            let message = "a redb store is a file; one in memory is inmem:, or sqlite::memory:";
+            return Err(Error::invalid("url", message));
+        }
+        let mut config = Self::new(path);
         for (name, value) in url.parameters() {
             match name {
                 "durability" => config.durability = value.parse()?,

@@ -128,6 +128,9 @@ async fn a_repair_looks_at_every_page() {
         let problems = store.verify(&repair).await.unwrap().problems;
         let found: Vec<_> = problems.iter().map(|p| (p.location.as_str(), p.repaired)).collect();
         assert_eq!(found, [("file", false)], "{at}");
+        let refused = store.compact().await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused:?}");
+        assert_eq!(refused.get("location"), Some("file"));
         file.write_all_at(&sound[at..=at], at as u64).unwrap();
     }
     assert!(found > 0, "no page that matters was changed");

@@ -309,6 +309,7 @@ async fn a_url_says_what_a_config_says() {
     assert!(config.read_only && config.quick_repair && config.check);
     assert_eq!(config.options.language, Language::German);
     assert!(parse("redb://agent.redb").is_err());
+    assert!(parse("redb::memory:").is_err());
     assert!(parse("sqlite:agent.db").is_err());
     for wrong in ["speed=9", "readers=many", "durability=full", "read_only=1", "language=de"] {
         let error = parse(&format!("redb:a.redb?{wrong}")).err().unwrap();

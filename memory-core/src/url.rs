@@ -8,7 +8,7 @@ use crate::{Error, Result};
 ///
 /// The scheme picks the backend. What follows the colon, up to a `?`, is the backend's own: for
 /// embedded ones a path, taken as it is (a `?`, `%` or `#` in it is written percent-encoded).
-/// Parameters are `name=value`, joined by `&`, percent-encoded where needed.
+/// Parameters are `name=value`, joined by `&`, percent-encoded where needed, each given once.
 ///
 /// `Debug` and `Display` leave out what stands between `//` and an `@`, and all parameters: they may
 /// hold secrets.
@@ -32,12 +32,19 @@ impl StoreUrl {
         let path = match self.rest.strip_prefix("//") {
             Some(path) if path.starts_with('/') => path,
             Some(_) => {
-                let message = "a path is written as in sqlite:agent.db or sqlite:///srv/agent.db";
+                let scheme = &self.scheme;
+                let message = format_args!(
+                    "a path is written as in {scheme}:agent.db or {scheme}:///srv/agent.db"
+                );
                 return Err(Error::invalid("url", message));
             }
             None => &self.rest,
         };
-        decode(path)
+        let path = decode(path)?;
+        if path.contains('\0') {
+            return Err(Error::invalid("url", "no path has U+0000 in it"));
+        }
+        Ok(path)
     }
 
     /// What stands between the scheme's colon and the parameters, as it was written.
@@ -80,14 +87,15 @@ impl FromStr for StoreUrl {
                 Error::invalid("url", "a store is named as SCHEME:REST, such as sqlite:agent.db")
             })?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let parameters = query
-            .split('&')
-            .filter(|pair| !pair.is_empty())
-            .map(|pair| {
-                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                Ok((decode(name)?, decode(value)?))
-            })
-            .collect::<Result<_>>()?;
+        let mut parameters: Vec<(String, String)> = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode(name)?;
+            if parameters.iter().any(|(known, _)| *known == name) {
+                return Err(Error::invalid("url", "a parameter is given twice"));
+            }
+            parameters.push((name, decode(value)?));
+        }
         Ok(Self { scheme: scheme.to_ascii_lowercase(), rest: rest.to_owned(), parameters })
     }
 }

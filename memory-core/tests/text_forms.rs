@@ -56,11 +56,14 @@ fn store_urls_have_scheme_path_and_parameters() {
     assert_eq!(path("sqlite:///a/b"), "/a/b");
     assert_eq!(path("sqlite:a:b.db"), "a:b.db");
     assert_eq!(path("inmem:"), "");
-    for text in ["", "agent.db", "C:\\agent.db", ":memory:", "/a/b"] {
+    for text in ["", "agent.db", "C:\\agent.db", ":memory:", "/a/b", "redb:a?x=1&y=2&%78=3"] {
         let error = text.parse::<StoreUrl>().unwrap_err();
         assert_eq!((error.kind(), error.get("field")), (ErrorKind::InvalidArgument, Some("url")));
     }
-    assert!("sqlite:%ff".parse::<StoreUrl>().unwrap().path().is_err());
+    for text in ["sqlite:%ff", "sqlite:a%00b", "sqlite://agent.db"] {
+        let error = text.parse::<StoreUrl>().unwrap().path().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{text}");
+    }
     let secret: StoreUrl = "postgres://ana:hunter2@db.example/x?password=hunter2".parse().unwrap();
     assert_eq!(secret.to_string(), "postgres://…@db.example/x");
     assert!(!format!("{secret:?}").contains("hunter2"));

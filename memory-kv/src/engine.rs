@@ -49,7 +49,8 @@ pub trait OrderedEngine: Send + Sync + 'static {
     }
 
     /// Looks for damage to what the engine itself needs, which no read of a pair may meet. Called by
-    /// `verify` with `repair`, while a transaction is open that has written nothing.
+    /// `verify` with `repair`, which repairs nothing then, and by `compact`, which refuses; while a
+    /// transaction is open that has written nothing.
     fn inspect(&self) -> Result<Vec<Problem>> {
         Ok(Vec::new())
     }

@@ -9,7 +9,7 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser},
 };
 use memkeep::{Error, ErrorKind, export};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::{
     context::Context,
@@ -117,8 +117,7 @@ impl Backup {
         }
         let failed = |error| unwritable(error, path);
         // It can be read by nobody else while it is made, and has its name when it is whole.
-        let folder = tempfile::Builder::new().prefix(".memkeep-").tempdir_in(files::folder(path));
-        let folder = folder.map_err(failed)?;
+        let folder = private_folder(files::folder(path)).map_err(failed)?;
         let copy = folder.path().join("copy.db");
         let progress = Progress::new("copying");
         let named = path.display().to_string();
@@ -137,6 +136,18 @@ impl Backup {
         context.done = Some("the copy is made");
         context.out.note(format_args!("copied to {}", path.display()))
     }
+}
+
+/// A folder in `folder` that goes with the value, and that nobody else can look into.
+fn private_folder(folder: &Path) -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".memkeep-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o700));
+    }
+    builder.tempdir_in(folder)
 }
 
 fn taken(path: &Path) -> Error {

@@ -109,6 +109,31 @@ fn exports_and_copies_are_private() {
     assert!(left_over(&store).is_empty());
 }
 
+/// Also while it is made: nobody else can look into the folder that it is made in.
+#[cfg(unix)]
+#[test]
+fn a_copy_is_private_from_its_first_byte() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let store = filled();
+    let mut number = 0;
+    let mut is_seen = false;
+    while !is_seen {
+        number += 1;
+        assert!(number < 500, "no folder was ever seen");
+        let name = store.word(&format!("{number}.db"));
+        let mut backup = store.command(&["backup", &name]).spawn().unwrap();
+        while backup.try_wait().unwrap().is_none() {
+            for name in left_over(&store) {
+                // It may be gone again by now.
+                let Ok(folder) = fs::metadata(store.path(&name)) else { continue };
+                assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+                is_seen = true;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_place_that_cannot_be_written_is_named_as_it_was_given() {
     let store = filled();

@@ -167,6 +167,8 @@ impl<E: Engine> Backend for Embedded<E> {
     async fn compact(&self) -> Result<()> {
         let now = self.clock.now();
         let compact = self.group.run(move |writer, indexer| {
+            // The file that comes in the place of this one would have no trace of what is lost.
+            verify::refuse_damaged(writer)?;
             indexer.merge_all(writer, now)?;
             writer.compact()
         });

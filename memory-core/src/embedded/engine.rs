@@ -70,7 +70,8 @@ pub trait Writer: Send + 'static {
     }
 
     /// Looks at what can only be looked at while nobody writes. Called in a transaction that has
-    /// written nothing, by `verify` with `repair`. What it finds is told; nothing of it is repaired.
+    /// written nothing, by `verify` with `repair`, which repairs nothing then but tells what is found,
+    /// and by `compact`, which refuses.
     fn inspect(&mut self) -> Result<Vec<Problem>> {
         Ok(Vec::new())
     }

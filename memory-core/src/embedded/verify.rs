@@ -5,7 +5,7 @@ use super::{
     indexer::{Indexer, KINDS},
 };
 use crate::{
-    ErrorKind, RecordKind, Result, Scope,
+    Error, ErrorKind, RecordKind, Result, Scope,
     decide::{Change, Needs, Put},
     recall::{
         Language,
@@ -93,9 +93,25 @@ pub(super) fn repair<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result
     repaired
 }
 
+/// Refuses, as `Corrupt`, what would be done over a damaged file.
+pub(super) fn refuse_damaged(writer: &mut impl Writer) -> Result<()> {
+    writer.begin()?;
+    let damaged = writer.inspect();
+    writer.rollback();
+    match damaged?.first() {
+        Some(problem) => Err(Error::new(ErrorKind::Corrupt, problem.message.as_str())
+            .with("location", &problem.location)),
+        None => Ok(()),
+    }
+}
+
 fn repair_here<W: Writer>(writer: &mut W, indexer: &mut Indexer) -> Result<VerifyReport> {
     let damaged = writer.inspect()?;
-    let mut report = repair_rows(writer, indexer)?;
+    if damaged.is_empty() {
+        return repair_rows(writer, indexer);
+    }
+    // What is made to agree with what is left would hide that more has been there.
+    let mut report = check(writer.view(), indexer.language())?.finish().0;
     report.problems.splice(0..0, damaged);
     Ok(report)
 }
