@@ -52,96 +52,94 @@ const LABEL: f64 = 2.5;
 /// than turns of one that does not.
 const SESSION: f64 = 0.7;
 
+/// The most that a term adds to a turn, as a multiple of the largest of its weights in the turn and those
+/// around it.
+pub(super) const MOST: f64 = 1.0
+    + REPEATED
+        * (FROM_PREVIOUS * FROM_QUESTION + FROM_NEXT + FROM_SECOND_PREVIOUS + FROM_SECOND_NEXT);
+
 /// A turn to be re-ranked.
-pub(super) struct Turn<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
     /// Number of the session, and position of the turn in it.
-    pub(super) place: (u32, u64),
+    pub(super) place: (u64, u64),
     pub(super) length: u64,
-    /// In byte order of the terms; empty for a neighbour that matches nothing.
-    pub(super) counts: &'a [TermCount],
     pub(super) asks: bool,
+    /// The best BM25 score in its session.
+    pub(super) best: f64,
 }
 
-/// The scores of `turns`, which are in the order of their places.
-pub(super) fn scores(turns: &[Turn<'_>], weights: &Weights) -> Vec<f64> {
-    let mut scores = Vec::with_capacity(turns.len());
-    let (mut own, mut ends, mut lent) = (Vec::new(), Vec::new(), Vec::new());
-    for session in turns.chunk_by(|a, b| a.place.0 == b.place.0) {
-        own.clear();
-        ends.clear();
-        let mut best: f64 = 0.0;
-        for turn in session {
-            let start = own.len();
-            own.extend(turn.counts.iter().map(|c| (c.term, weights.weight(*c, turn.length))));
-            best = best.max(own[start..].iter().map(|(_, weight)| weight).sum());
-            ends.push(own.len());
-        }
-        let own = Own { weights: &own, ends: &ends };
-        for (at, turn) in session.iter().enumerate() {
-            let mut score = with_neighbours(session, &own, at, &mut lent);
-            if turn.asks {
-                score *= ASKING;
+impl Turn {
+    /// Its score: of what the terms add to it, and the idfs of those that name its speaker.
+    pub(super) fn score(&self, terms: f64, labels: f64) -> f64 {
+        let terms = if self.asks { terms * ASKING } else { terms };
+        terms + LABEL * labels + SESSION * self.best
+    }
+}
+
+/// The scores of `turns`, which are in the order of their places; `counts` are those of the query's terms
+/// in each, in byte order of the terms.
+pub(super) fn scores<'c>(
+    turns: &[Turn],
+    counts: impl Fn(usize) -> &'c [TermCount],
+    weights: &Weights,
+) -> Vec<f64> {
+    // The weights of the terms of each turn, and where those of each end.
+    let (mut own, mut ends) = (Vec::new(), vec![0]);
+    for (at, turn) in turns.iter().enumerate() {
+        own.extend(counts(at).iter().map(|c| (c.term, weights.weight(*c, turn.length))));
+        ends.push(own.len());
+    }
+    let mut lent: Vec<(u32, f64)> = Vec::new();
+    let score = |(at, turn): (usize, &Turn)| {
+        lent.clear();
+        for (offset, share) in shares(turns, at).into_iter().enumerate() {
+            if share > 0.0 {
+                let lender = at + offset - 2;
+                let own = &own[ends[lender]..ends[lender + 1]];
+                lent.extend(own.iter().map(|(term, weight)| (*term, share * weight)));
             }
-            let label: f64 = turn.counts.iter().map(|c| weights.label_idf(*c)).sum();
-            scores.push(score + LABEL * label + SESSION * best);
         }
+        // Stable: the weights of one term stay in the order of the turns, and so do their sums.
+        lent.sort_by_key(|(term, _)| *term);
+        let terms = lent.chunk_by(|a, b| a.0 == b.0);
+        let terms = terms.map(|term| together(term.iter().map(|(_, weight)| *weight))).sum();
+        turn.score(terms, counts(at).iter().map(|c| weights.label_idf(*c)).sum())
+    };
+    turns.iter().enumerate().map(score).collect()
+}
+
+/// What a term adds to a turn that has it, or borrows it, with these weights.
+pub(super) fn together(weights: impl Iterator<Item = f64>) -> f64 {
+    let (mut largest, mut sum) = (0.0, 0.0);
+    for weight in weights {
+        largest = f64::max(largest, weight);
+        sum += weight;
     }
-    scores
+    largest + REPEATED * (sum - largest)
 }
 
-/// The weights of the terms of each turn of a session.
-struct Own<'a> {
-    weights: &'a [(u32, f64)],
-    /// Where those of each turn end.
-    ends: &'a [usize],
+/// What the second turn before the one at `at` lends to it, the one before, it itself, and the two after. Two
+/// places in either direction are enough: positions in a session are distinct.
+pub(super) fn shares(turns: &[Turn], at: usize) -> [f64; 5] {
+    std::array::from_fn(|offset| {
+        let lender = (at + offset).checked_sub(2).and_then(|lender| turns.get(lender));
+        if offset == 2 { 1.0 } else { lender.map_or(0.0, |lender| share(lender, &turns[at])) }
+    })
 }
 
-impl Own<'_> {
-    fn of(&self, turn: usize) -> &[(u32, f64)] {
-        let start = turn.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.weights[start..self.ends[turn]]
-    }
-}
-
-/// `lent` is scratch space.
-fn with_neighbours(
-    session: &[Turn<'_>],
-    own: &Own<'_>,
-    at: usize,
-    lent: &mut Vec<(u32, f64)>,
-) -> f64 {
-    let turn = &session[at];
-    lent.clear();
-    // Two places in either direction are enough: positions in a session are distinct.
-    let reach = at.saturating_sub(2)..session.len().min(at + 3);
-    for (near, lender) in reach.clone().zip(&session[reach]) {
-        if let Some(share) = share(lender, turn) {
-            lent.extend(own.of(near).iter().map(|(term, weight)| (*term, share * weight)));
-        }
-    }
-    // Stable: the weights of one term stay in the order of the turns, and so do their sums.
-    lent.sort_by_key(|(term, _)| *term);
-    lent.chunk_by(|a, b| a.0 == b.0)
-        .map(|term| {
-            let largest = term.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
-            let sum: f64 = term.iter().map(|(_, weight)| *weight).sum();
-            largest + REPEATED * (sum - largest)
-        })
-        .sum()
-}
-
-/// What `lender` lends to `turn` of the same session; everything to itself.
-fn share(lender: &Turn<'_>, turn: &Turn<'_>) -> Option<f64> {
-    let (from, to) = (lender.place.1, turn.place.1);
-    if std::ptr::eq(lender, turn) {
-        return Some(1.0);
+/// What `lender` lends to another `turn`.
+fn share(lender: &Turn, turn: &Turn) -> f64 {
+    let ((session, from), (own, to)) = (lender.place, turn.place);
+    if session != own {
+        return 0.0;
     }
     match (from < to, from.abs_diff(to)) {
-        (true, 1) if lender.asks => Some(FROM_PREVIOUS * FROM_QUESTION),
-        (true, 1) => Some(FROM_PREVIOUS),
-        (true, 2) => Some(FROM_SECOND_PREVIOUS),
-        (false, 1) => Some(FROM_NEXT),
-        (false, 2) => Some(FROM_SECOND_NEXT),
-        _ => None,
+        (true, 1) if lender.asks => FROM_PREVIOUS * FROM_QUESTION,
+        (true, 1) => FROM_PREVIOUS,
+        (true, 2) => FROM_SECOND_PREVIOUS,
+        (false, 1) => FROM_NEXT,
+        (false, 2) => FROM_SECOND_NEXT,
+        _ => 0.0,
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct ContextRanker<K> {
     k: usize,
     tally: Tally,
     /// Session ids in the order of their appearance.
-    sessions: HashMap<Box<str>, u32>,
+    sessions: HashMap<Box<str>, u64>,
     records: Vec<Record<K>>,
 }
 
@@ -23,7 +23,7 @@ struct Record<K> {
     created_at: i64,
     position: u64,
     length: u64,
-    place: Option<(u32, u64)>,
+    place: Option<(u64, u64)>,
     asks: bool,
     eligible: bool,
     /// Where its counts are.
@@ -56,11 +56,11 @@ impl<K> ContextRanker<K> {
         }
     }
 
-    fn session(&mut self, id: &str) -> u32 {
+    fn session(&mut self, id: &str) -> u64 {
         if let Some(number) = self.sessions.get(id) {
             return *number;
         }
-        let number = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        let number = self.sessions.len() as u64;
         self.sessions.insert(id.into(), number);
         number
     }
@@ -85,21 +85,11 @@ impl<K> ContextRanker<K> {
         let matches = first_k(matches, usize::MAX);
         let (candidates, others) = matches.split_at(matches.len().min(CANDIDATES));
 
-        let members = self.members(candidates);
-        let turns: Vec<Turn<'_>> = members
-            .iter()
-            .map(|(place, at)| Turn {
-                place: *place,
-                length: self.records[*at].length,
-                counts: counts_of(&self.records[*at]),
-                asks: self.records[*at].asks,
-            })
-            .collect();
-        let mut best: Vec<Entry<usize>> = members
-            .iter()
-            .zip(context::scores(&turns, &weights))
-            .map(|((_, at), score)| entry(*at, score))
-            .collect();
+        let (members, turns) = self.members(candidates);
+        let scores =
+            context::scores(&turns, |turn| counts_of(&self.records[members[turn]]), &weights);
+        let mut best: Vec<Entry<usize>> =
+            members.iter().zip(scores).map(|(at, score)| entry(*at, score)).collect();
         best.extend(
             candidates
                 .iter()
@@ -133,33 +123,34 @@ impl<K> ContextRanker<K> {
     }
 
     /// The candidates that are turns, with the turns within [`REACH`] of them, by place.
-    fn members(&self, candidates: &[Ranked<usize>]) -> Vec<((u32, u64), usize)> {
-        let mut wanted = vec![false; self.sessions.len()];
+    fn members(&self, candidates: &[Ranked<usize>]) -> (Vec<usize>, Vec<Turn>) {
+        let mut best: HashMap<u64, f64> = HashMap::new();
         let mut is_candidate = vec![false; self.records.len()];
-        for candidate in candidates {
-            if let Some((session, _)) = self.records[candidate.key].place {
-                wanted[session as usize] = true;
-                is_candidate[candidate.key] = true;
+        for Ranked { key: at, score } in candidates {
+            if let Some((session, _)) = self.records[*at].place {
+                let best = best.entry(session).or_default();
+                *best = best.max(*score);
+                is_candidate[*at] = true;
             }
         }
-        let mut turns: Vec<((u32, u64), usize)> = self
-            .records
-            .iter()
-            .enumerate()
-            .filter_map(|(at, record)| record.place.map(|place| (place, at)))
-            .filter(|((session, _), _)| wanted[*session as usize])
+        let mut turns: Vec<(Turn, usize)> = (0..)
+            .zip(&self.records)
+            .filter_map(|(at, Record { place, length, asks, .. })| {
+                let place = (*place)?;
+                let best = *best.get(&place.0)?;
+                Some((Turn { place, length: *length, asks: *asks, best }, at))
+            })
             .collect();
-        turns.sort_unstable();
-        let near = |a: &((u32, u64), usize), b: &((u32, u64), usize)| {
-            a.0.0 == b.0.0 && a.0.1.abs_diff(b.0.1) <= REACH
-        };
+        turns.sort_unstable_by_key(|(turn, _)| turn.place);
+        let near =
+            |a: &Turn, b: &Turn| a.place.0 == b.place.0 && a.place.1.abs_diff(b.place.1) <= REACH;
         (0..turns.len())
             .filter(|i| {
                 turns[i.saturating_sub(2)..turns.len().min(i + 3)]
                     .iter()
-                    .any(|other| is_candidate[other.1] && near(other, &turns[*i]))
+                    .any(|(other, at)| is_candidate[*at] && near(other, &turns[*i].0))
             })
-            .map(|i| turns[i])
-            .collect()
+            .map(|i| (turns[i].1, turns[i].0))
+            .unzip()
     }
 }

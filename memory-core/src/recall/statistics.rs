@@ -91,6 +91,11 @@ impl Weights {
 
     /// How rare it is that the term names the speaker; 0 where it does not.
     pub(super) fn label_idf(&self, count: TermCount) -> f64 {
-        if count.label { self.label_idfs[count.term as usize] } else { 0.0 }
+        if count.label { self.label_idf_of(count.term as usize) } else { 0.0 }
+    }
+
+    /// How rare it is that the term at a position names the speaker.
+    pub(super) fn label_idf_of(&self, term: usize) -> f64 {
+        self.label_idfs[term]
     }
 }

@@ -1,13 +1,12 @@
 //! [`Scorer::Context`](crate::recall::Scorer::Context) over the index.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 use super::{
-    cursor::Cursor,
+    counting::Counting,
     formula::Formula,
     part::Part,
     places::Place,
-    postings::Posting,
     search::{Filter, Present, Searched, in_order},
     top::{Judge, Reader as _, Spot},
 };
@@ -18,18 +17,15 @@ use crate::{
         context::{CANDIDATES, REACH, Turn, scores},
         ranked::Entry,
         statistics::Weights,
-        term_counter::TermCount,
     },
 };
 
 /// A turn that is ranked anew.
-struct Member {
-    place: Place,
-    spot: Spot,
-    length: u64,
-    asks: bool,
-    /// Where its query terms are among all that were counted.
-    counts: Range<usize>,
+pub(super) struct Member {
+    pub(super) spot: Spot,
+    pub(super) turn: Turn,
+    /// Its BM25 score if it is a candidate.
+    pub(super) own: f64,
 }
 
 pub(super) fn search(
@@ -40,10 +36,10 @@ pub(super) fn search(
 ) -> Result<Vec<Ranked<u64>>> {
     let formula = Formula::Bm25(weights);
     let candidates = searched.best_spots(&formula, CANDIDATES, &mut Present(searched))?;
-    let mut members = members(searched, &candidates)?;
-    let counts = count(searched, &mut members)?;
-    members.sort_unstable_by_key(|member| member.place);
-    let mut ranked = rank(&members, &counts, &formula);
+    let members = members(searched, &candidates)?;
+    // If any may be refused, or more is to be told than needed, there is no telling how many are wanted.
+    let wanted = if filter.refuses() || searched.hurries() { usize::MAX } else { k };
+    let mut ranked = rank(searched, &members, wanted, &formula)?;
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
 
     let (mut found, mut unknown) = (Vec::new(), 0);
@@ -82,12 +78,12 @@ pub(super) fn search(
     Ok(found)
 }
 
-/// The candidates, and the turns around them; by segment, in order.
-fn members(searched: &Searched<'_, '_, '_>, candidates: &[Spot]) -> Result<Vec<Member>> {
+/// The candidates, and the turns around them, by place.
+fn members(searched: &Searched<'_, '_, '_>, candidates: &[(Spot, f64)]) -> Result<Vec<Member>> {
     let reach = u32::try_from(REACH).unwrap_or(u32::MAX);
     let mut spots = Vec::with_capacity(candidates.len() * 5);
     let mut places: Vec<(Place, usize)> = Vec::with_capacity(candidates.len());
-    for (segment, ordinal) in candidates {
+    for ((segment, ordinal), _) in candidates {
         let part = searched.adds(*segment);
         let run = part.run(*ordinal)?;
         let place = run.place(*ordinal);
@@ -131,25 +127,37 @@ fn members(searched: &Searched<'_, '_, '_>, candidates: &[Spot]) -> Result<Vec<M
     }
     spots.sort_unstable();
     spots.dedup();
+    let mut own = candidates.to_vec();
+    own.sort_unstable_by_key(|(spot, _)| *spot);
+    let mut own = own.into_iter().peekable();
     let mut members: Vec<Member> = Vec::with_capacity(spots.len());
     for spots in spots.chunk_by(|a, b| a.0 == b.0) {
         let segment = spots[0].0;
         let (part, may_miss) = (searched.adds(segment), searched.may_miss(segment));
         let mut run = part.run(spots[0].1)?;
         for spot in spots {
+            let own = own.next_if(|(candidate, _)| candidate == spot).map_or(0.0, |own| own.1);
             if !run.ordinals.contains(&spot.1) {
                 run = part.run(spot.1)?;
             }
             if may_miss && !searched.is_there(segment, searched.read(*spot, 0.0)?.position)? {
                 continue;
             }
+            let (place, length, asks) =
+                (run.place(spot.1), part.length(spot.1)?, part.asks(spot.1)?);
             members.push(Member {
-                place: run.place(spot.1),
                 spot: *spot,
-                length: part.length(spot.1)?,
-                asks: part.asks(spot.1)?,
-                counts: 0..0,
+                turn: Turn { place, length, asks, best: 0.0 },
+                own,
             });
+        }
+    }
+    members.sort_unstable_by_key(|member| member.turn.place);
+    for session in members.chunk_by_mut(|a, b| a.turn.place.0 == b.turn.place.0) {
+        // The others of a session are no better than its candidates, of which there is one.
+        let best = session.iter().map(|member| member.own).fold(0.0, f64::max);
+        for member in session {
+            member.turn.best = best;
         }
     }
     Ok(members)
@@ -161,46 +169,19 @@ fn is_near(part: &Part<'_, '_>, ordinal: u32, (session, index): Place) -> Result
     Ok(place.0 == session && place.1.abs_diff(index) <= REACH)
 }
 
-/// Counts the query's terms in the members, which are in the order of their spots: their counts, one
-/// member after the other.
-fn count(searched: &Searched<'_, '_, '_>, members: &mut [Member]) -> Result<Vec<TermCount>> {
-    let mut counts = Vec::with_capacity(members.len());
-    for group in members.chunk_by_mut(|a, b| a.spot.0 == b.spot.0) {
-        let segment = group[0].spot.0;
-        let (part, stretch) = (searched.adds(segment), searched.stretch(segment));
-        let mut cursors = Vec::new();
-        for term in searched.found(segment) {
-            term.expect(part, stretch, group.len())?;
-            let position = u32::try_from(term.position).unwrap_or(u32::MAX);
-            cursors.push((position, Cursor::new(part, term)));
-        }
-        for member in group {
-            let start = counts.len();
-            for (term, cursor) in &mut cursors {
-                if let Some(Posting { count, label, .. }) = cursor.get(member.spot.1)? {
-                    counts.push(TermCount { term: *term, count, label });
-                }
-            }
-            member.counts = start..counts.len();
-        }
-    }
-    Ok(counts)
-}
-
-/// Where the members are, which are in the order of their places, and their scores.
-fn rank(members: &[Member], counts: &[TermCount], formula: &Formula) -> Vec<(Spot, f64)> {
-    let Formula::Bm25(weights) = formula else { return Vec::new() };
-    let mut session = 0;
-    let mut last = None;
-    let turns: Vec<Turn<'_>> = members
-        .iter()
-        .map(|Member { place: (number, index), length, asks, counts: own, .. }| {
-            if last.replace(*number).is_some_and(|last| last != *number) {
-                session += 1;
-            }
-            let counts = &counts[own.clone()];
-            Turn { place: (session, *index), length: *length, counts, asks: *asks }
-        })
-        .collect();
-    members.iter().map(|member| member.spot).zip(scores(&turns, weights)).collect()
+/// Where those members are that may be among the `k` best, and their scores.
+fn rank(
+    searched: &Searched<'_, '_, '_>,
+    members: &[Member],
+    k: usize,
+    formula: &Formula,
+) -> Result<Vec<(Spot, f64)>> {
+    let Formula::Bm25(weights) = formula else { return Ok(Vec::new()) };
+    let mut counting = Counting::new(searched, members, k, weights);
+    while counting.term()? {}
+    let (lenders, counts) = counting.finish();
+    let turns: Vec<Turn> = lenders.iter().map(|(at, _)| members[*at].turn).collect();
+    let scores = scores(&turns, |turn| counts.of(turn), weights);
+    let ranked = lenders.iter().zip(scores).filter(|((_, may), _)| *may);
+    Ok(ranked.map(|((at, _), score)| (members[*at].spot, score)).collect())
 }

@@ -31,6 +31,7 @@ mod changes;
 mod check;
 mod column;
 mod context;
+mod counting;
 mod coverage;
 mod cursor;
 mod document;

@@ -220,13 +220,13 @@ impl<'p, 's, 'b> Searched<'p, 's, 'b> {
         top.into_entries()
     }
 
-    /// Where the `k` best are, in no particular order.
+    /// Where the `k` best are, and their scores, in no particular order.
     pub(super) fn best_spots(
         &self,
         formula: &Formula,
         k: usize,
         judge: &mut dyn Judge,
-    ) -> Result<Vec<Spot>> {
+    ) -> Result<Vec<(Spot, f64)>> {
         let mut top = Top::new(k, self);
         self.collect(formula, judge, &mut top)?;
         top.into_spots()
@@ -334,12 +334,19 @@ pub(super) struct Filter<'f, 'e> {
     eligible: Option<&'f mut Eligible<'e>>,
 }
 
-impl Judge for Filter<'_, '_> {
-    fn is_strict(&self, segment: usize) -> bool {
+impl Filter<'_, '_> {
+    /// Whether it may refuse a document that is there.
+    pub(super) fn refuses(&self) -> bool {
         let Question { since, until, open, role, session, .. } = self.question;
         let has_times = since.is_some() || until.is_some();
         let has_fields = has_times || open.is_some() || role.is_some() || session.is_some();
-        has_fields || self.eligible.is_some() || self.present.is_strict(segment)
+        has_fields || self.eligible.is_some()
+    }
+}
+
+impl Judge for Filter<'_, '_> {
+    fn is_strict(&self, segment: usize) -> bool {
+        self.refuses() || self.present.is_strict(segment)
     }
 
     fn passes(&self, part: &Part<'_, '_>, ordinal: u32) -> Result<Option<bool>> {

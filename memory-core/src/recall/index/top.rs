@@ -138,10 +138,10 @@ impl<'r> Top<'r> {
         !self.reader.is_far() || spots.iter().filter(|spot| !self.reader.want(**spot)).count() == 0
     }
 
-    /// Where they are, in no particular order.
-    pub(super) fn into_spots(mut self) -> Result<Vec<Spot>> {
+    /// Where they are, and their scores, in no particular order.
+    pub(super) fn into_spots(mut self) -> Result<Vec<(Spot, f64)>> {
         self.settle()?;
-        Ok(self.best.into_iter().map(|Reverse(entry)| entry.key).collect())
+        Ok(self.best.into_iter().map(|Reverse(entry)| (entry.key, entry.score)).collect())
     }
 
     /// In no particular order.
