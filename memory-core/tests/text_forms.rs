@@ -1,5 +1,7 @@
 //! How values are written as text and read back.
 
+use std::collections::BTreeMap;
+
 use memkeep_core::*;
 use proptest::prelude::*;
 use serde_json::json;
@@ -109,6 +111,31 @@ fn json_numbers_are_exact() {
         let back: Json = serde_json::from_str(&value.to_string()).unwrap();
         assert_eq!(back, value);
         assert_eq!(json::canonical(&value), value.to_string());
+    }
+}
+
+#[test]
+fn keys_are_sorted_by_their_bytes_however_they_are_escaped() {
+    fn sorted(value: &Json) -> String {
+        match value {
+            Json::Array(items) => {
+                format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(","))
+            }
+            Json::Object(map) => {
+                let map: BTreeMap<_, _> = map.iter().collect();
+                let entry =
+                    |(key, item): (&String, &Json)| format!("{}:{}", json!(key), sorted(item));
+                format!("{{{}}}", map.into_iter().map(entry).collect::<Vec<_>>().join(","))
+            }
+            scalar => scalar.to_string(),
+        }
+    }
+    for value in [
+        json!({"a\"": 1, "a": {"\u{1}": [], "": {}, "é": [{"z": null, "b": "\u{7f}"}]}, "a!": -1}),
+        json!([{}, [], {"\n": "\n", "A": 2.5, "\\": {"b": {"d": 1, "c": 2}, "a": [{"y": 0, "x": 0}]}}]),
+        json!({"": "", "ab": "}", "a": "{", "a,": ",", "a:": "\":\""}),
+    ] {
+        assert_eq!(json::canonical(&value), sorted(&value));
     }
 }
 

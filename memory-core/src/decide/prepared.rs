@@ -7,7 +7,7 @@ use crate::{
     AuditId, Batch, EpisodeId, Error, Hash, NoteId, Op, Record, Result, SessionId, StepId, TurnId,
     Workspace,
     bounds::{MAX_BATCH_OPS, MAX_TEXT_BYTES, Measure, limited},
-    json::canonical,
+    json::to_canonical,
 };
 
 /// A batch whose words have been checked, with all ids in place.
@@ -98,7 +98,7 @@ impl Prepared {
 fn digest(ops: &[Op]) -> Hash {
     let mut sha = Sha256::new();
     for op in ops {
-        sha.update(as_canonical(op));
+        sha.update(to_canonical(op));
         sha.update(b"\n");
     }
     Hash(sha.finalize().into())
@@ -106,15 +106,10 @@ fn digest(ops: &[Op]) -> Hash {
 
 /// The origin of what `created` creates.
 pub(super) fn origin(created: &impl serde::Serialize) -> Origin {
-    let digest = Sha256::digest(as_canonical(created));
+    let digest = Sha256::digest(to_canonical(created));
     let mut origin = [0; 16];
     origin.copy_from_slice(&digest[..16]);
     Origin(origin)
-}
-
-fn as_canonical(value: &impl serde::Serialize) -> String {
-    // Ops and records are made of strings, numbers and JSON: all of it can be written as JSON.
-    canonical(&serde_json::to_value(value).unwrap_or_default())
 }
 
 fn with_id(mut op: Op) -> (Op, bool) {
