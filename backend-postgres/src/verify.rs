@@ -1,15 +1,14 @@
 use memkeep_core::{
     RecordKind, Result, Scope,
     decide::{Change, Put, Stored},
-    recall::Language,
+    recall::{Language, index::RECALLED},
     verify::{Verifier, Verify, VerifyReport},
 };
 
 use std::{collections::HashSet, sync::Arc};
 
 use crate::{
-    commit, read,
-    recall::{self, BULK, KINDS},
+    commit, read, recall,
     store::{Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
@@ -25,7 +24,7 @@ impl Store {
             match self.repair().await {
                 Ok(report) => {
                     // The indexes may have been dropped.
-                    self.signal.wake(KINDS.map(|_| BULK));
+                    self.signal.urge(&RECALLED);
                     return Ok(report);
                 }
                 Err(trouble) => tries.again(trouble).await?,
@@ -56,8 +55,10 @@ async fn check(transaction: &mut Transaction, language: Language) -> Attempt<Ver
             Err(error) => verifier.unreadable(kind, &error),
         })
         .await?;
-        if KINDS.contains(&kind) {
-            recall::check(transaction, kind, language, &mut verifier).await?;
+        if RECALLED.contains(&kind) {
+            for problem in recall::check(transaction, kind, language).await? {
+                verifier.problem(problem);
+            }
         }
     }
     Ok(verifier)
@@ -69,7 +70,7 @@ async fn repair_in(transaction: &mut Transaction, language: Language) -> Attempt
         return Ok(report);
     }
     // Whatever an index was made of, it is made anew of what there is.
-    for kind in KINDS {
+    for kind in RECALLED {
         recall::drop_index(transaction, kind).await?;
     }
     // What a session is derived from is in the record alone.

@@ -4,10 +4,10 @@
 
 use std::{fs, path::Path};
 
-use memkeep_core::{
-    Batch, ErrorKind, ListTurns, MemoryBackend, NewSession, NewTurn, Op, verify::Verify,
-};
+use memkeep_core::ErrorKind;
 use memkeep_durability::{STORE, Subject};
+
+use self::support::Filling;
 
 mod support;
 
@@ -31,54 +31,19 @@ async fn child_fills_a_file_system() {
     }
 }
 
-/// `StorageFull` when there is no room; what is there is read meanwhile; with room again the store goes
-/// on, and nothing that was acknowledged is missing.
 async fn fill(subject: &Subject, folder: &Path) {
-    let name = subject.name;
     let (path, ballast) = (folder.join(STORE), folder.join("ballast"));
+    let filling = Filling { name: subject.name, text_bytes: 50_000 };
     let store = subject.open(&path).await.unwrap();
     fs::write(&ballast, vec![1; BALLAST]).unwrap();
-    let mut acknowledged = 0;
-    let refused = loop {
-        match store.commit(batch(acknowledged)).await {
-            Ok(_) => acknowledged += 1,
-            Err(error) => break error,
-        }
-    };
-    assert!(acknowledged > 5, "{name}");
-    assert_eq!(refused.kind(), ErrorKind::StorageFull, "{name}: {refused:?}");
-    for _ in 0..3 {
-        let refused = store.commit(batch(acknowledged)).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::StorageFull, "{name}: {refused:?}");
-        assert_eq!(turns(&*store).await, acknowledged, "{name}");
-    }
+    let acknowledged = filling.until_refused(&*store).await;
     let refused = store.backup(&folder.join("copy")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::StorageFull, "{name}: {refused:?}");
-    assert!(!folder.join("copy").exists(), "{name}");
+    assert_eq!(refused.kind(), ErrorKind::StorageFull, "{}: {refused:?}", subject.name);
+    assert!(!folder.join("copy").exists(), "{}", subject.name);
 
     fs::remove_file(&ballast).unwrap();
-    store.commit(batch(acknowledged)).await.unwrap();
-    assert_eq!(turns(&*store).await, acknowledged + 1, "{name}");
-    assert!(store.verify(&Verify::new()).await.unwrap().is_clean(), "{name}");
+    filling.goes_on(&*store, acknowledged).await;
     store.close().await.unwrap();
     let store = subject.open(&path).await.unwrap();
-    assert_eq!(turns(&*store).await, acknowledged + 1, "{name}");
-    assert!(store.verify(&Verify::new()).await.unwrap().is_clean(), "{name}");
-}
-
-fn batch(number: usize) -> Batch {
-    let text = format!("{number} {}", "x".repeat(50_000));
-    Batch::new()
-        .with(Op::EnsureSession(NewSession::new().id("s")))
-        .with(NewTurn::new("s", "user", text).id(number.to_string()))
-}
-
-/// How many turns there are: the first so many.
-async fn turns(store: &dyn MemoryBackend) -> usize {
-    let turns = store.turns(&ListTurns::new("s").limit(usize::MAX)).await.unwrap().items;
-    for (number, turn) in turns.iter().enumerate() {
-        assert_eq!(turn.id.as_str(), number.to_string());
-        assert!(turn.content.len() > 50_000);
-    }
-    turns.len()
+    filling.is_whole(&*store, acknowledged + 1).await;
 }

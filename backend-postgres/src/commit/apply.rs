@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use memkeep_core::{
     EpisodeId, NoteId, RecordKind, SessionId, StateKey, Timestamp, TurnId, Workspace,
-    decide::Change,
+    decide::Change, recall::index::RECALLED,
 };
 
 use super::kinds::Kinds;
@@ -115,7 +115,7 @@ impl Group {
                     )
                 })
                 .to_vec();
-            for kind in tail::KINDS {
+            for kind in RECALLED {
                 let table = tail::table(kind);
                 parts.push(format!("gone_{table} AS ({})", tail::go(kind, &format!("{table} r"))));
             }

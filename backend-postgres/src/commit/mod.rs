@@ -12,14 +12,15 @@ use std::{collections::HashSet, sync::Arc};
 
 use memkeep_core::{
     Error, ErrorKind, Receipt, RecordKind, Result,
-    decide::{Change, Needs, decide},
+    decide::{Change, Needs, Put, decide},
+    recall::index::RECALLED,
 };
 
 pub(crate) use self::queue::Queue;
 use self::queue::Waiting;
 use crate::{
     error::Trouble,
-    recall::{Counts, KINDS},
+    recall::Counts,
     store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
@@ -101,12 +102,18 @@ impl Store {
         transaction: &mut Transaction,
         group: &[Waiting],
     ) -> Attempt<(Vec<Answer>, Counts)> {
-        let needs = union(group);
+        let all;
+        let needs = if let [only] = group {
+            &only.needs
+        } else {
+            all = union(group);
+            &all
+        };
         let workspaces = locks::everything_of(transaction, &needs.workspaces).await?;
         let keys: Vec<&str> = group.iter().filter_map(|w| w.needs.receipt.as_deref()).collect();
-        let mut known = load::load(transaction, &needs, &keys).await?;
+        let mut known = load::load(transaction, needs, &keys).await?;
         known.rows.workspaces = workspaces;
-        let absent = load::Absent::of(&needs, &known.rows);
+        let absent = load::Absent::of(needs, &known.rows);
         let stored: HashSet<String> = known.receipts.keys().cloned().collect();
         let (mut answers, mut changes) = (Vec::new(), Vec::new());
         for Waiting { prepared, needs, .. } in group {
@@ -126,8 +133,8 @@ impl Store {
         if !changes.is_empty() && absent.matters(&changes) {
             // Nothing locks a row that is not there. By now everything else is locked, so what is
             // missing still has been missing all the time.
-            let again = load::load(transaction, &needs, &keys).await?;
-            if absent != load::Absent::of(&needs, &again.rows) {
+            let again = load::load(transaction, needs, &keys).await?;
+            if absent != load::Absent::of(needs, &again.rows) {
                 return Err(Trouble::Met);
             }
         }
@@ -151,18 +158,25 @@ impl Store {
 
 /// How many changes make a difference to recall, by kind.
 fn recalled(changes: &[Change]) -> Counts {
-    let of = |kind: RecordKind| {
-        let is_of = |change: &&Change| match change {
-            Change::PutTurn(put) => put.new && kind == RecordKind::Turn,
-            Change::DeleteTurn(_) | Change::DeleteSession(_) => kind == RecordKind::Turn,
-            Change::PutEpisode(_) | Change::DeleteEpisode(_) => kind == RecordKind::Episode,
-            Change::PutNote(_) | Change::DeleteNote(_) => kind == RecordKind::Note,
-            Change::DeleteWorkspace(_) => true,
-            _ => false,
+    let mut counts = Counts::default();
+    for change in changes {
+        let kind = match change {
+            Change::PutTurn(Put { new: true, .. })
+            | Change::DeleteTurn(_)
+            | Change::DeleteSession(_) => RecordKind::Turn,
+            Change::PutEpisode(_) | Change::DeleteEpisode(_) => RecordKind::Episode,
+            Change::PutNote(_) | Change::DeleteNote(_) => RecordKind::Note,
+            Change::DeleteWorkspace(_) => {
+                counts = counts.map(|count| count + 1);
+                continue;
+            }
+            _ => continue,
         };
-        changes.iter().filter(is_of).count()
-    };
-    KINDS.map(of)
+        if let Some(at) = RECALLED.iter().position(|known| *known == kind) {
+            counts[at] += 1;
+        }
+    }
+    counts
 }
 
 /// What any of a group needs, receipts apart.

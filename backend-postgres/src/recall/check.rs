@@ -7,9 +7,9 @@ use memkeep_core::{
     Error, ErrorKind, RecordKind, Workspace,
     recall::{
         Language,
-        index::{Coverage, Listed, documents},
+        index::{Coverage, Listed, difference, documents, missing},
     },
-    verify::{Problem, Verifier},
+    verify::Problem,
 };
 use sqlx::Row as _;
 
@@ -28,8 +28,7 @@ pub(crate) async fn check(
     transaction: &mut Transaction,
     kind: RecordKind,
     language: Language,
-    verifier: &mut Verifier,
-) -> Attempt<()> {
+) -> Attempt<Vec<Problem>> {
     let read = at_desk(transaction, kind, Arc::default(), move |desk| {
         let read = || Ok::<_, Error>((Coverage::get(desk, language)?.last, documents(desk)?));
         match read() {
@@ -39,27 +38,23 @@ pub(crate) async fn check(
     });
     let (last, mut documents) = match read.await? {
         Ok(read) => read,
-        Err(error) => {
-            verifier.problem(Problem::unreadable(&error));
-            return Ok(());
-        }
+        Err(error) => return Ok(vec![Problem::unreadable(&error)]),
     };
-    let name = kind.as_str();
     let changed = numbers(transaction, kind).await?;
     documents.retain(|number, _| !changed.contains(number));
-    let (mut after, mut missing) = (i64::MIN, 0);
+    let mut problems = Vec::new();
+    let (mut after, mut lacking) = (i64::MIN, 0);
     loop {
         let (listed, end) = records(transaction, kind, after).await?;
         let is_over = listed.len() < ROWS;
         for (number, record) in listed.into_iter().filter(|(number, _)| !changed.contains(number)) {
             match documents.remove(&number) {
-                None if last == WHOLE || number <= last => missing += 1,
-                Some(indexed) if record.as_ref().is_some_and(|record| *record != indexed) => {
-                    let message = "the record is indexed otherwise";
-                    verifier
-                        .problem(Problem::new(format!("recall index {name} {number}"), message));
+                None => lacking += usize::from(last == WHOLE || number <= last),
+                Some(indexed) => {
+                    problems.extend(
+                        record.and_then(|record| difference(kind, number, Some(&record), &indexed)),
+                    );
                 }
-                _ => {}
             }
         }
         if is_over {
@@ -67,15 +62,10 @@ pub(crate) async fn check(
         }
         after = end;
     }
-    if missing > 0 {
-        let message = format!("{missing} records are not indexed");
-        verifier.problem(Problem::new(format!("recall index {name}"), message));
-    }
-    for number in documents.keys() {
-        let message = "the record is not there";
-        verifier.problem(Problem::new(format!("recall index {name} {number}"), message));
-    }
-    Ok(())
+    problems.extend(missing(kind, lacking));
+    let gone = documents.iter();
+    problems.extend(gone.filter_map(|(number, indexed)| difference(kind, *number, None, indexed)));
+    Ok(problems)
 }
 
 /// The numbers of the records that the tail knows better.

@@ -1,6 +1,10 @@
-//! A small file system for a test.
+//! A small file system for a test, and what fills it.
 
 use std::path::PathBuf;
+
+use memkeep_core::{
+    Batch, ErrorKind, ListTurns, MemoryBackend, NewSession, NewTurn, Op, verify::Verify,
+};
 
 /// Where a child finds its file system.
 const FOLDER: &str = "MEMKEEP_TEST_FULL";
@@ -21,4 +25,66 @@ pub(crate) fn in_small_file_system(test: &str, size: &str) {
 /// The file system of the child of such a test; none if this is no child.
 pub(crate) fn small_file_system() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
+}
+
+/// Fills the file system of a store with turns of random text, and gives it room again.
+pub(crate) struct Filling {
+    /// What the store is called.
+    pub(crate) name: &'static str,
+    /// Of a turn.
+    pub(crate) text_bytes: usize,
+}
+
+impl Filling {
+    /// Until there is no room: `StorageFull`; what is there is read meanwhile. How many turns there are.
+    pub(crate) async fn until_refused(&self, store: &dyn MemoryBackend) -> usize {
+        let mut acknowledged = 0;
+        let refused = loop {
+            match store.commit(self.batch(acknowledged)).await {
+                Ok(_) => acknowledged += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(acknowledged > 5, "{}", self.name);
+        assert_eq!(refused.kind(), ErrorKind::StorageFull, "{}: {refused:?}", self.name);
+        for _ in 0..3 {
+            let refused = store.commit(self.batch(acknowledged)).await.unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::StorageFull, "{}: {refused:?}", self.name);
+            self.has(store, acknowledged).await;
+        }
+        acknowledged
+    }
+
+    /// With room: the store goes on, and nothing that was acknowledged is missing. One turn is added.
+    pub(crate) async fn goes_on(&self, store: &dyn MemoryBackend, acknowledged: usize) {
+        store.commit(self.batch(acknowledged)).await.unwrap();
+        self.is_whole(store, acknowledged + 1).await;
+    }
+
+    /// The first so many turns are there, and all is well.
+    pub(crate) async fn is_whole(&self, store: &dyn MemoryBackend, count: usize) {
+        self.has(store, count).await;
+        assert!(store.verify(&Verify::new()).await.unwrap().is_clean(), "{}", self.name);
+    }
+
+    async fn has(&self, store: &dyn MemoryBackend, count: usize) {
+        let turns = store.turns(&ListTurns::new("s").limit(usize::MAX)).await.unwrap().items;
+        assert_eq!(turns.len(), count, "{}", self.name);
+        for (number, turn) in turns.iter().enumerate() {
+            assert_eq!(turn.id.as_str(), number.to_string());
+            assert_eq!(turn.content, self.text(number));
+        }
+    }
+
+    fn batch(&self, number: usize) -> Batch {
+        Batch::new()
+            .with(Op::EnsureSession(NewSession::new().id("s")))
+            .with(NewTurn::new("s", "user", self.text(number)).id(number.to_string()))
+    }
+
+    /// Nothing of it can be compressed.
+    fn text(&self, number: usize) -> String {
+        let mut random = fastrand::Rng::with_seed(number as u64);
+        (0..self.text_bytes).map(|_| random.alphanumeric()).collect()
+    }
 }

@@ -17,7 +17,10 @@ use crate::{
     ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, RecallQuery, Receipt,
     Record, ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionStore, StateEntry,
     Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
-    recall::{Language, index::Cache},
+    recall::{
+        Language,
+        index::{CACHE_BYTES, Cache},
+    },
     search::Recallable,
     verify::{Verify, VerifyReport},
 };
@@ -63,9 +66,6 @@ pub struct Embedded<E: Engine> {
     /// Of the recall indexes' pages.
     cache: Arc<Cache>,
 }
-
-/// How much memory a handle takes for pages of the recall indexes, in bytes.
-const CACHE_BYTES: usize = 64 << 20;
 
 impl<E: Engine> Embedded<E> {
     /// Opens an engine, on a thread of its own, and starts its writer.

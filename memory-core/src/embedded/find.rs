@@ -3,13 +3,13 @@ use std::{cell::Cell, sync::Arc};
 use super::{
     View,
     analysis::Analysis,
-    recall::{NEWEST, lost, newest},
+    recall::{NEWEST, newest},
 };
 use crate::{
     FindTurns, Record, RecordKind, Result, Turn,
     recall::{
         Analyzer, Language,
-        index::{Cache, Coverage, Sought, find},
+        index::{Cache, Coverage, Sought, find, lost},
     },
     search::Finder,
 };

@@ -3,26 +3,20 @@ use std::sync::Arc;
 use super::{
     View, Writer,
     analysis::Analysis,
-    tender::{BULK, Due, Stake, Tender, Urge},
+    tender::{Due, Stake, Tender, Urge},
 };
 use crate::{
-    Episode, Error, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
+    Episode, ErrorKind, ListTurns, Page, Record, RecordKind, Result, Scan, Scope, Timestamp,
     decide::{Change, Put},
     recall::{
         Analyzer, Language,
-        index::{Analysed, Changes, Coverage, append, clear},
+        index::{ATTEMPTS, Analysed, BULK, Changes, Coverage, RECALLED, append, clear, disturbed},
     },
 };
 
 /// So many records that the index has not come to keep the writer waiting for what is worked out of
 /// them: recall has to read them as they are.
 const LAG: u64 = 3_072;
-
-/// How often it is tried to merge all there is while others commit.
-const ATTEMPTS: usize = 8;
-
-/// The kinds of records that are recalled.
-pub(super) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];
 
 /// The writer's part in the recall indexes: takes out what goes with a commit, and writes what was worked
 /// out of the rest.
@@ -57,7 +51,7 @@ impl Indexer {
         let index = |kind| Index { kind, waiting: 0, removals: None };
         let analysis = Analysis::new(analyzer.clone());
         let tender = Tender::new(analyzer, wants_words);
-        Self { analysis, indexes: KINDS.map(index), tender }
+        Self { analysis, indexes: RECALLED.map(index), tender }
     }
 
     /// The language that documents are stemmed in.
@@ -67,7 +61,7 @@ impl Indexer {
 
     /// Applies the changes of a batch, and takes note of what they mean to the indexes.
     pub(super) fn apply(&mut self, writer: &mut impl Writer, changes: &[Change]) -> Result<()> {
-        let has_index = KINDS.iter().any(|kind| writer.index(*kind).is_some());
+        let has_index = RECALLED.iter().any(|kind| writer.index(*kind).is_some());
         let mut from = 0;
         for (at, change) in changes.iter().enumerate() {
             if has_index && takes_away(change) {
@@ -152,7 +146,7 @@ impl Indexer {
 
     /// Whether so many records wait that they are to be indexed now.
     pub(super) fn is_behind(&self) -> bool {
-        self.indexes.iter().any(|index| index.waiting >= BULK)
+        self.indexes.iter().any(|index| index.waiting >= BULK as u64)
     }
 
     /// Whether any wait.
@@ -221,8 +215,7 @@ impl Indexer {
                 return Ok(());
             }
         }
-        let message = "others go on to change the store, so that its indexes are not merged whole";
-        Err(Error::new(ErrorKind::Timeout, message))
+        Err(disturbed())
     }
 
     /// Begins to make the indexes anew: [`tend`](Self::tend) goes on.
@@ -293,7 +286,7 @@ impl Indexer {
                 let turns = view.turns(&ListTurns::new(id.clone()).limit(usize::MAX));
                 self.remove_all(view, RecordKind::Turn, turns.map(|page| page.map(Record::Turn)))
             }
-            Change::DeleteWorkspace(workspace) => KINDS.into_iter().try_for_each(|kind| {
+            Change::DeleteWorkspace(workspace) => RECALLED.into_iter().try_for_each(|kind| {
                 let records = view.scan(&Scan::new(kind).scope(workspace.clone()));
                 self.remove_all(view, kind, records)
             }),

@@ -5,10 +5,10 @@ use super::{
     analysis::{Analysis, MAX_BYTES},
 };
 use crate::{
-    Error, ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
+    ErrorKind, Hit, RecallQuery, RecordKind, Result, Scope,
     recall::{
         Analyzer, Language, Ranked,
-        index::{Blobs, Cache, Changes, Coverage, Eligible, Memory, Question, search},
+        index::{Blobs, Cache, Changes, Coverage, Eligible, Memory, Question, lost, search},
     },
     search::{Ranking, Recallable},
 };
@@ -122,8 +122,4 @@ fn by_scan<T: Recallable>(
         }
     }
     Ok(hits)
-}
-
-pub(super) fn lost(kind: RecordKind, number: u64) -> Error {
-    Error::corrupt(kind.as_str(), number, "the recall index has a record that is not there")
 }

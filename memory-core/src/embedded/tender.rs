@@ -10,22 +10,14 @@ use std::{
 use super::{
     View,
     analysis::{Analysis, MAX_BYTES},
-    indexer::KINDS,
 };
 use crate::{
     Error, ErrorKind, RecordKind, Result, Timestamp,
     recall::{
         Analyzer,
-        index::{Changes, Coverage, Keeper, Step},
+        index::{BULK, Changes, Coverage, Keeper, RECALLED, STEP, Step},
     },
 };
-
-/// So many new records are indexed at once; fewer wait for more, since segments that are larger need
-/// less merging. Recall reads those that wait as they are.
-pub(super) const BULK: u64 = 1_024;
-
-/// How many records are indexed in a step, unless they take more memory than [`MAX_BYTES`].
-const STEP: u64 = 4_096;
 
 /// How much is to be done.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +81,7 @@ impl Tender {
     pub(super) fn new(analyzer: Arc<Analyzer>, wants_words: bool) -> Self {
         let kept = |kind| Kept { kind, keeper: Keeper::new(kind), may_begin: true, trace: None };
         let analysis = Analysis::new(analyzer);
-        Self { analysis, kinds: KINDS.map(kept), wants_words, owed: Duration::ZERO }
+        Self { analysis, kinds: RECALLED.map(kept), wants_words, owed: Duration::ZERO }
     }
 
     /// The keeper of each kind's index.
@@ -182,7 +174,8 @@ impl Tender {
     fn extend_any(&mut self, view: &dyn View, urge: Urge) -> Result<Option<Due>> {
         for at in 0..self.kinds.len() {
             if let Some((numbers, has_words)) = self.missing(view, at)?
-                && (matches!(urge, Urge::New | Urge::All) || numbers.end - numbers.start >= BULK)
+                && (matches!(urge, Urge::New | Urge::All)
+                    || numbers.end - numbers.start >= BULK as u64)
             {
                 return self.extend(view, at, numbers, has_words).map(Some);
             }
@@ -219,7 +212,7 @@ impl Tender {
         let kind = self.kinds[at].kind;
         self.analysis.forget();
         self.analysis.has_words = has_words;
-        let mut last = (missing.end - 1).min(missing.start + STEP - 1);
+        let mut last = (missing.end - 1).min(missing.start + STEP as u64 - 1);
         let mut changes = Changes::default();
         for number in missing.start..=last {
             if changes.bytes() >= MAX_BYTES {

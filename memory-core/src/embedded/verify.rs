@@ -1,15 +1,12 @@
 //! Verification over one state of the store.
 
-use super::{
-    View, Writer,
-    indexer::{Indexer, KINDS},
-};
+use super::{View, Writer, indexer::Indexer};
 use crate::{
     Error, ErrorKind, RecordKind, Result, Scope,
     decide::{Change, Needs, Put},
     recall::{
         Language,
-        index::{Coverage, documents},
+        index::{Coverage, RECALLED, difference, documents, missing},
     },
     search::listed,
     verify::{Problem, Verifier, VerifyReport},
@@ -31,7 +28,7 @@ pub(super) fn check(view: &mut dyn View, language: Language) -> Result<Verifier>
             }
             Ok(())
         })?;
-        if KINDS.contains(&kind) {
+        if RECALLED.contains(&kind) {
             for problem in check_index(view, kind, count, language)? {
                 verifier.problem(problem);
             }
@@ -59,22 +56,21 @@ fn check_index(
         }
         read => read?,
     };
-    let mut problems = Vec::new();
-    if is_whole && documents.len() != count {
-        let message = format!("{} records are indexed of {count}", documents.len());
-        problems.push(Problem::new(format!("recall index {}", kind.as_str()), message));
-    }
+    let (mut problems, mut found) = (Vec::new(), 0);
     for (number, indexed) in &documents {
         let record = match view.numbered(kind, *number) {
-            Err(error) if error.kind() == ErrorKind::Corrupt => continue,
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                found += 1;
+                continue;
+            }
             record => record?,
         };
-        let message = match record.as_ref().and_then(listed) {
-            None => "the record is not there",
-            Some(listed) if listed != *indexed => "the record is indexed otherwise",
-            Some(_) => continue,
-        };
-        problems.push(Problem::new(format!("recall index {} {number}", kind.as_str()), message));
+        let record = record.as_ref().and_then(listed);
+        found += usize::from(record.is_some());
+        problems.extend(difference(kind, *number, record.as_ref(), indexed));
+    }
+    if is_whole {
+        problems.extend(missing(kind, count.saturating_sub(found)));
     }
     Ok(problems)
 }

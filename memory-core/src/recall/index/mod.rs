@@ -60,6 +60,7 @@ mod step;
 mod table;
 mod terms;
 mod top;
+mod upkeep;
 mod values;
 mod words;
 
@@ -75,6 +76,9 @@ pub use memory::Memory;
 pub use search::{Eligible, Question, search};
 pub use segment::{PAGE_KEY, first_pages};
 pub use step::Step;
+pub use upkeep::{
+    ATTEMPTS, BULK, CACHE_BYTES, RECALLED, STEP, difference, disturbed, lost, missing,
+};
 
 #[cfg(test)]
 mod tests;
