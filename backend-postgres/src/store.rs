@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::{Clock, Durability, Error, ErrorKind, RecallQuery, Result, recall::Language};
+use memkeep_core::{
+    Clock, Durability, Error, ErrorKind, RecallQuery, Result,
+    recall::{Language, index::RECALLED},
+};
 use sqlx::Row as _;
 use tokio::sync::Mutex;
 
@@ -17,7 +20,7 @@ use crate::{
     names::Names,
     news::News,
     pool::Pool,
-    recall::{self, Asked, BULK, KINDS, Shared, Signal, Tender},
+    recall::{self, Asked, Shared, Signal, Tender},
     schema,
     standby::Standby,
     statement::Statement,
@@ -72,7 +75,7 @@ impl Store {
             let pool = Pool::new(connector, config.connections, config.acquire_timeout);
             Standby { pool: Arc::new(pool), behind, written: Mutex::default() }
         });
-        let (durability, is_indexed) = settings(&pool, &names, limits).await?;
+        let durability = settings(&pool, &names, limits).await?;
         drop(permit);
         let signal = Arc::<Signal>::default();
         let store = Arc::new(Self {
@@ -90,8 +93,8 @@ impl Store {
             standby,
             settled: AtomicI64::new(0),
         });
-        // What others have left is seen to as well; what has no index yet gets one at once.
-        store.signal.wake(KINDS.map(|_| if is_indexed { 1 } else { BULK }));
+        // What others have left is seen to as well, as is what has no index yet.
+        store.signal.wake(RECALLED.map(|_| 1));
         recall::start(&store);
         Ok(store)
     }
@@ -104,7 +107,7 @@ impl Store {
     /// Makes the recall indexes anew.
     pub(crate) async fn reindex(&self) -> Result<()> {
         self.begin_anew().await?;
-        for kind in KINDS {
+        for kind in RECALLED {
             self.tend_all(kind).await?;
         }
         Ok(())
@@ -121,7 +124,7 @@ impl Store {
 
     /// Rewrites the tables, so that nothing is left in them of what was deleted.
     pub(crate) async fn compact(&self) -> Result<()> {
-        for kind in KINDS {
+        for kind in RECALLED {
             self.merge_all(kind).await?;
         }
         let _permit = self.pool.permit().await?;
@@ -233,19 +236,14 @@ impl Tries {
     }
 }
 
-/// What the server's settings make of a commit, and whether all recall indexes have been begun.
-async fn settings(
-    pool: &Arc<Pool>,
-    names: &Arc<Names>,
-    limits: Limits,
-) -> Result<(Durability, bool)> {
+/// What the server's settings make of a commit.
+async fn settings(pool: &Arc<Pool>, names: &Arc<Names>, limits: Limits) -> Result<Durability> {
     let asked = async {
         let mut transaction = Transaction::begin(pool, names, Mode::Read, limits, "").await?;
         let settings = transaction
             .rows(Statement::new(
                 "SELECT current_setting('server_encoding'), current_setting('fsync'), \
-                 current_setting('synchronous_commit'), \
-                 (SELECT count(*) FROM @recall_blobs WHERE key = decode('03', 'hex'))",
+                 current_setting('synchronous_commit')",
             ))
             .await;
         transaction.end(settings).await
@@ -257,7 +255,5 @@ async fn settings(
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let off = |n| setting(n).as_deref() == Some("off");
-    let durability = if off(1) || off(2) { Durability::Process } else { Durability::Power };
-    let begun = rows.first().and_then(|row| row.try_get::<i64, _>(3).ok());
-    Ok((durability, begun.and_then(|begun| usize::try_from(begun).ok()) >= Some(KINDS.len())))
+    Ok(if off(1) || off(2) { Durability::Process } else { Durability::Power })
 }

@@ -39,8 +39,11 @@ impl Mode<'_> {
 
     fn sql(self) -> &'static str {
         match self {
-            // What a batch needs is found by indexes, whatever the statistics say of tables that grow.
-            Self::Write => "READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off",
+            // What a batch needs is found by indexes, whatever the statistics say of tables that grow; to
+            // compile that takes longer than to run it.
+            Self::Write => {
+                "READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+            }
             Self::WriteSnapshot => "REPEATABLE READ READ WRITE",
             Self::Read | Self::Standby(_) => "REPEATABLE READ READ ONLY",
         }

@@ -24,7 +24,9 @@ impl Factory for Postgres {
     }
 
     async fn destroy(&self, place: &Place) -> Result<()> {
-        support::destroy(place).await
+        support::destroy(place).await?;
+        support::plain::check();
+        Ok(())
     }
 
     /// Another client locks the tables.
@@ -64,5 +66,22 @@ memkeep_postgres_testing::server_tests! {
             assert!(output.status.success(), "{told}");
             assert!(!told.contains("running 0 tests"), "{told}");
         }
+    }
+}
+
+/// So the check that follows every clause means something.
+#[test]
+fn statements_that_use_more_than_is_listed_are_noticed() {
+    for (statement, more) in [
+        (
+            "SELECT pk FROM \"memkeep\".turns t WHERE \"GIN\" <> E'GIN@>' AND t.id = ANY($1)",
+            &[][..],
+        ),
+        ("SELECT jsonb_agg(t) FROM unnest($1) AS t(a)", &["jsonb_agg"]),
+        ("SELECT count(*) FROM turns TABLESAMPLE SYSTEM (1)", &["TABLESAMPLE", "SYSTEM"]),
+        ("CREATE TABLE \"memkeep\".x (pk bigint, value jsonb)", &["jsonb"]),
+        ("SELECT $1::tsvector @@ text", &["tsvector", "@@"]),
+    ] {
+        assert_eq!(support::plain::unlisted(statement), more, "{statement}");
     }
 }

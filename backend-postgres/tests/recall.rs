@@ -292,6 +292,8 @@ server_tests! {
         check(&stores[4], &stores[1], &query).await;
         let report = stores[0].verify(&Verify::new()).await.unwrap();
         assert!(report.is_clean(), "{report:?}");
+        // The migration is plain SQL, too.
+        support::plain::check();
     }
 
     async fn a_handle_of_another_language_answers_in_its_own() {

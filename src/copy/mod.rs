@@ -12,11 +12,11 @@ pub use report::CopyReport;
 use self::walk::Walk;
 use crate::{
     Batch, Error, ErrorKind, MemoryBackend, Op, Record, RecordKind, Result, Scope, Session,
-    verify::Verify,
+    verify::Verifier,
 };
 
 /// How many records, and about how many bytes of them, are committed together.
-const BATCH: usize = 1_000;
+const BATCH: usize = 4_000;
 const BATCH_BYTES: usize = 8 << 20;
 
 /// Copies all records of the store `from` into the store `to`, and compares the two.
@@ -40,8 +40,8 @@ const BATCH_BYTES: usize = 8 << 20;
 ///
 /// `Conflict`: `to` holds something else, or the two differ at the end; the context names the first
 /// such record, by `kind`, `workspace` and `id`. `Unsupported`: `to` does not keep a kind of records
-/// that `from` holds. `Corrupt`: `verify` finds a problem in the copy, or a row of `from` cannot be
-/// read. Other errors of the stores end the copy, which can be gone on with.
+/// that `from` holds. `Corrupt`: the records do not agree with each other, or a row of `from` cannot
+/// be read. Other errors of the stores end the copy, which can be gone on with.
 pub async fn copy(
     from: &dyn MemoryBackend,
     to: &dyn MemoryBackend,
@@ -73,9 +73,11 @@ impl<'s> Copy<'s> {
             self.fill(rest).await?;
         }
         self.done = 0;
-        let (to, verify) = (self.to, Verify::new());
-        let ((), verified) = tokio::try_join!(self.compare_all(), to.verify(&verify))?;
-        if let Some(problem) = verified.problems.first() {
+        let mut verifier = Verifier::default();
+        for kind in RecordKind::ALL {
+            self.compare(kind, &mut verifier).await?;
+        }
+        if let Some(problem) = verifier.finish().0.problems.first() {
             let message = format!("verifying the copy found: {}", problem.message);
             return Err(Error::new(ErrorKind::Corrupt, message).with("location", &problem.location));
         }
@@ -122,16 +124,8 @@ impl<'s> Copy<'s> {
         Ok(())
     }
 
-    /// `Conflict` unless both stores have the same records.
-    async fn compare_all(&mut self) -> Result<()> {
-        for kind in RecordKind::ALL {
-            self.compare(kind).await?;
-        }
-        Ok(())
-    }
-
-    /// The same of one kind.
-    async fn compare(&mut self, kind: RecordKind) -> Result<()> {
+    /// `Conflict` unless both stores have the same records of a kind, which `verifier` is told.
+    async fn compare(&mut self, kind: RecordKind, verifier: &mut Verifier) -> Result<()> {
         let kept = |store: &dyn MemoryBackend| store.info().kinds.contains(&kind);
         if !kept(self.from) || !kept(self.to) {
             return Ok(());
@@ -140,7 +134,7 @@ impl<'s> Copy<'s> {
         loop {
             match tokio::try_join!(source.next(), copy.next())? {
                 (None, None) => return Ok(()),
-                (Some(original), Some(copied)) if original == copied => {}
+                (Some(original), Some(copied)) if original == copied => verifier.record(copied),
                 (Some(record), _) | (None, Some(record)) => {
                     let message = "the copy differs from the source, which was written to \
                                    meanwhile, or does not agree with itself: verify it";

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use memkeep_core::{
     AuditHead, AuditId, AuditRecord, Episode, EpisodeId, Error, ErrorKind, Note, NoteId, Session,
-    SessionId, StateKey, StateSlot, Step, StepId, StoredReceipt, Turn, TurnId, Workspace,
+    SessionId, StateSlot, Step, StepId, StoredReceipt, Turn, TurnId, Workspace,
     decide::{Change, Loaded, Needs},
 };
 use sqlx::postgres::PgRow;
@@ -118,8 +118,8 @@ pub(super) async fn load(
         let sessions = load.texts(needs.sessions.iter().map(SessionId::as_str))?;
         let turns = load.texts(needs.turns.iter().map(TurnId::as_str))?;
         let from = format!(
-            "WHERE r.pk IN (SELECT pk FROM @sessions WHERE id = ANY({sessions}) UNION \
-             SELECT session FROM @turns WHERE id = ANY({turns}))"
+            "WHERE r.pk = ANY(ARRAY(SELECT pk FROM @sessions WHERE id = ANY({sessions}) UNION \
+             SELECT session FROM @turns WHERE id = ANY({turns})))"
         );
         load.lock::<Session>(SESSION, &from, "r.pk");
     }
@@ -242,54 +242,53 @@ fn slot_of<'r>(row: &'r PgRow, table: &'static str) -> Attempt<(usize, Cells<'r>
 
 /// The names of what a batch needs and what is not there.
 #[derive(PartialEq, Eq)]
-pub(super) struct Absent(HashSet<Name>);
+pub(super) struct Absent<'n>(HashSet<Name<'n>>);
 
 /// A kind of record, the workspace if that is a part of the name, and the id or key.
-type Name = (usize, String, String);
+type Name<'n> = (usize, &'n str, &'n str);
 
-impl Absent {
-    pub(super) fn of(needs: &Needs, loaded: &Loaded) -> Self {
-        fn missing<'i, K: std::hash::Hash + Eq + 'i, V>(
+impl<'n> Absent<'n> {
+    pub(super) fn of(needs: &'n Needs, loaded: &Loaded) -> Self {
+        fn missing<'n, K: std::hash::Hash + Eq + 'n, V>(
             kind: usize,
-            needed: impl IntoIterator<Item = &'i K>,
+            needed: impl IntoIterator<Item = &'n K>,
             there: &HashMap<K, V>,
-            name: impl Fn(&K) -> &str,
-        ) -> Vec<Name> {
+            name: impl Fn(&'n K) -> &'n str,
+        ) -> impl Iterator<Item = Name<'n>> {
             let missing = needed.into_iter().filter(|id| !there.contains_key(id));
-            missing.map(|id| (kind, String::new(), name(id).to_owned())).collect()
+            missing.map(move |id| (kind, "", name(id)))
         }
-        let mut names = missing(SESSION, &needs.sessions, &loaded.sessions, |id| id.as_str());
-        names.extend(missing(TURN, &needs.turns, &loaded.turns, |id| id.as_str()));
-        names.extend(missing(STEP, &needs.steps, &loaded.steps, |id| id.as_str()));
-        names.extend(missing(EPISODE, &needs.episodes, &loaded.episodes, |id| id.as_str()));
-        names.extend(missing(NOTE, &needs.notes, &loaded.notes, |id| id.as_str()));
-        names.extend(missing(AUDIT, &needs.audits, &loaded.audits, |id| id.as_str()));
+        let mut names = HashSet::new();
+        names.extend(missing(SESSION, &needs.sessions, &loaded.sessions, SessionId::as_str));
+        names.extend(missing(TURN, &needs.turns, &loaded.turns, TurnId::as_str));
+        names.extend(missing(STEP, &needs.steps, &loaded.steps, StepId::as_str));
+        names.extend(missing(EPISODE, &needs.episodes, &loaded.episodes, EpisodeId::as_str));
+        names.extend(missing(NOTE, &needs.notes, &loaded.notes, NoteId::as_str));
+        names.extend(missing(AUDIT, &needs.audits, &loaded.audits, AuditId::as_str));
         let states = needs.states.iter().filter(|key| !loaded.states.contains_key(key));
-        let state = |key: &StateKey| (STATE, key.workspace.as_str().to_owned(), key.key.clone());
-        names.extend(states.map(state));
-        Self(names.into_iter().collect())
+        names.extend(states.map(|key| (STATE, key.workspace.as_str(), key.key.as_str())));
+        Self(names)
     }
 
     /// Whether anything is missing that the changes do not put: what they put is put against an index
     /// in which nothing is there twice.
     pub(super) fn matters(&self, changes: &[Change]) -> bool {
-        if self.0.is_empty() {
-            return false;
-        }
-        let name = |kind, id: &str| (kind, String::new(), id.to_owned());
         let put = changes.iter().filter_map(|change| match change {
-            Change::PutSession(put) => Some(name(SESSION, put.row.record.id.as_str())),
-            Change::PutTurn(put) => Some(name(TURN, put.row.record.id.as_str())),
-            Change::PutStep(step) => Some(name(STEP, step.id.as_str())),
-            Change::PutEpisode(put) => Some(name(EPISODE, put.row.record.id.as_str())),
-            Change::PutNote(note) => Some(name(NOTE, note.id.as_str())),
-            Change::PutAudit(record) => Some(name(AUDIT, record.id.as_str())),
+            Change::PutSession(put) => Some((SESSION, "", put.row.record.id.as_str())),
+            Change::PutTurn(put) => Some((TURN, "", put.row.record.id.as_str())),
+            Change::PutStep(step) => Some((STEP, "", step.id.as_str())),
+            Change::PutEpisode(put) => Some((EPISODE, "", put.row.record.id.as_str())),
+            Change::PutNote(note) => Some((NOTE, "", note.id.as_str())),
+            Change::PutAudit(record) => Some((AUDIT, "", record.id.as_str())),
             Change::PutState(put) => {
-                Some((STATE, put.row.workspace.as_str().to_owned(), put.row.key.clone()))
+                Some((STATE, put.row.workspace.as_str(), put.row.key.as_str()))
             }
             _ => None,
         });
-        let put: HashSet<Name> = put.collect();
-        !self.0.is_subset(&put)
+        let mut left = self.0.clone();
+        for name in put {
+            left.remove(&name);
+        }
+        !left.is_empty()
     }
 }

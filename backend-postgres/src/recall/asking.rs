@@ -9,7 +9,7 @@ use memkeep_core::{
     Error, ErrorKind, Hit, RecallQuery, RecordKind, Result,
     recall::{
         Analyzer, Language, Ranked, Ranking, Recallable,
-        index::{Cache, Changes, Coverage, Memory, Question, search},
+        index::{BULK, CACHE_BYTES, Cache, Changes, Coverage, Memory, Question, lost, search},
     },
 };
 use sqlx::{Row as _, postgres::PgRow};
@@ -19,7 +19,7 @@ use super::{
     lists::{BLOB, CHANGE, COUNT, RECORD, SESSION, TAIL, first, named, numbered, pages},
     pages::Pages,
     tail::Change,
-    tender::{BULK, WHOLE},
+    tender::WHOLE,
 };
 use crate::{
     cells::{Cells, part},
@@ -47,9 +47,6 @@ pub(crate) struct Shared {
     known: Mutex<HashMap<RecordKind, BTreeSet<Vec<u8>>>>,
     signal: Arc<Signal>,
 }
-
-/// How much memory a handle takes for pages of the recall indexes, in bytes.
-const CACHE_BYTES: usize = 64 << 20;
 
 impl Shared {
     pub(crate) fn new(language: Language, signal: Arc<Signal>) -> Self {
@@ -95,10 +92,6 @@ pub(crate) async fn recall<T: Recallable + IntoRecord>(
         None => Err(lost(T::KIND, key).into()),
     };
     found.into_iter().map(hit).collect()
-}
-
-fn lost(kind: RecordKind, number: u64) -> Error {
-    Error::corrupt(kind.as_str(), number, "the recall index has a record that is not there")
 }
 
 async fn by_scan<T: Recallable + IntoRecord>(
@@ -175,7 +168,7 @@ impl Begun {
         let is_foreign = Coverage::is_foreign(&pages, asked.shared.language)?;
         if (!is_whole || count >= BULK) && !is_foreign {
             // Whoever is to see to it may have ended.
-            asked.shared.signal.wake_kind(kind);
+            asked.shared.signal.urge(&[kind]);
         }
         if !is_whole || count > TAIL {
             return Ok(None);

@@ -8,31 +8,34 @@ use std::{
     time::Duration,
 };
 
-use memkeep_core::RecordKind;
+use memkeep_core::{
+    RecordKind,
+    recall::index::{BULK, RECALLED},
+};
 use tokio::sync::Notify;
 
-use super::{
-    tail::KINDS,
-    tender::{BULK, Done, Urge},
-};
+use super::tender::{Done, Urge};
 use crate::store::Store;
 
 /// If nothing more comes for so long, what is new is taken in.
 const PAUSE: Duration = Duration::from_millis(500);
-/// If more comes again and again but little, it is taken in after so many pauses.
+/// If more comes again and again but little, it is taken in after so many pauses. If it is much, somebody
+/// fills the store, and has all there is of the server until a recall asks for the index.
 const PAUSES: usize = 10;
 /// How long it is left alone if it failed.
 const REST: Duration = Duration::from_secs(10);
 
 /// How much has come of each kind.
-pub(crate) type Counts = [usize; KINDS.len()];
+pub(crate) type Counts = [usize; RECALLED.len()];
 
 /// How the task learns that there is something to do.
 #[derive(Default)]
 pub(crate) struct Signal {
     notify: Notify,
     /// What waits, as far as is known.
-    waiting: [AtomicUsize; KINDS.len()],
+    waiting: [AtomicUsize; RECALLED.len()],
+    /// Whether that is to be seen to at once.
+    is_urgent: AtomicBool,
     is_over: AtomicBool,
 }
 
@@ -40,16 +43,22 @@ impl Signal {
     /// So much has come.
     pub(crate) fn wake(&self, more: Counts) {
         for (waiting, more) in self.waiting.iter().zip(more).filter(|(_, more)| *more > 0) {
-            let before = waiting.fetch_add(more, Ordering::AcqRel);
-            if before == 0 || before.saturating_add(more) >= BULK {
+            if waiting.fetch_add(more, Ordering::AcqRel) == 0 {
                 self.notify.notify_one();
             }
         }
     }
 
-    /// There may be much of a kind.
-    pub(crate) fn wake_kind(&self, kind: RecordKind) {
-        self.wake(KINDS.map(|known| if known == kind { BULK } else { 0 }));
+    /// There may be much of some kinds, which is asked for.
+    pub(crate) fn urge(&self, kinds: &[RecordKind]) {
+        self.is_urgent.store(true, Ordering::Release);
+        self.wake(RECALLED.map(|kind| if kinds.contains(&kind) { BULK } else { 0 }));
+        self.notify.notify_one();
+    }
+
+    /// Whether so much has come that it is not seen to beside what else there is to do.
+    fn has_much(&self) -> bool {
+        self.waiting().iter().any(|waiting| *waiting >= BULK)
     }
 
     /// The handle is closed.
@@ -62,13 +71,13 @@ impl Signal {
         std::array::from_fn(|at| self.waiting[at].load(Ordering::Acquire))
     }
 
-    /// Waits until at least so much of a kind has come; false once the handle is closed.
-    async fn come(&self, least: usize) -> bool {
+    /// Waits until something holds; false once the handle is closed.
+    async fn until(&self, holds: impl Fn() -> bool) -> bool {
         loop {
             if self.is_over.load(Ordering::Acquire) {
                 return false;
             }
-            if self.waiting().iter().any(|waiting| *waiting >= least) {
+            if holds() {
                 return true;
             }
             self.notify.notified().await;
@@ -76,19 +85,26 @@ impl Signal {
     }
 
     /// Waits until it is time to do something; none once the handle is closed.
-    async fn urge(&self) -> Option<Urge> {
-        if !self.come(1).await {
+    async fn next(&self) -> Option<Urge> {
+        if !self.until(|| self.waiting().iter().any(|waiting| *waiting > 0)).await {
             return None;
         }
-        for _ in 0..PAUSES {
-            let before = self.waiting();
-            match tokio::time::timeout(PAUSE, self.come(BULK)).await {
-                Ok(is_open) => return is_open.then_some(Urge::Due),
-                Err(_) if self.waiting() == before => return Some(Urge::All),
-                Err(_) => {}
+        loop {
+            let first = self.waiting();
+            for _ in 0..PAUSES {
+                let before = self.waiting();
+                let urgent = self.until(|| self.is_urgent.swap(false, Ordering::AcqRel));
+                match tokio::time::timeout(PAUSE, urgent).await {
+                    Ok(is_open) => return is_open.then_some(Urge::Due),
+                    Err(_) if self.waiting() == before => return Some(Urge::All),
+                    Err(_) => {}
+                }
+            }
+            let came = self.waiting().into_iter().zip(first).map(|(now, first)| now - first);
+            if came.max() < Some(PAUSES * BULK) {
+                return Some(Urge::New);
             }
         }
-        Some(Urge::New)
     }
 }
 
@@ -99,19 +115,18 @@ pub(crate) fn start(store: &Arc<Store>) {
 }
 
 async fn run(store: Weak<Store>, signal: Arc<Signal>) {
-    while let Some(urge) = signal.urge().await {
+    while let Some(urge) = signal.next().await {
         let counts: Counts = std::array::from_fn(|at| signal.waiting[at].swap(0, Ordering::AcqRel));
-        let rest = tend(&store, counts, urge).await;
-        if urge == Urge::Due {
-            // What is left of it is little, and waits for more.
+        let rest = tend(&store, &signal, counts, urge).await;
+        if urge == Urge::Due || signal.has_much() {
+            // What is left of it waits for more.
             signal.wake(counts.map(|count| count.min(1)));
         }
         if let Some(rest) = rest {
             signal.wake(counts);
             tokio::select! {
                 () = tokio::time::sleep(rest) => {}
-                // Only the end of the handle is more than there can be.
-                _ = signal.come(usize::MAX) => return,
+                _ = signal.until(|| false) => return,
             }
         }
     }
@@ -119,14 +134,22 @@ async fn run(store: Weak<Store>, signal: Arc<Signal>) {
 
 /// Does what there is to do for the kinds of which anything has come. Returns how long to wait if it could
 /// not be done.
-async fn tend(store: &Weak<Store>, counts: Counts, urge: Urge) -> Option<Duration> {
-    let mut kinds: Vec<RecordKind> = KINDS
+async fn tend(
+    store: &Weak<Store>,
+    signal: &Signal,
+    counts: Counts,
+    urge: Urge,
+) -> Option<Duration> {
+    let mut kinds: Vec<RecordKind> = RECALLED
         .into_iter()
         .zip(counts)
         .filter(|(_, count)| *count > 0)
         .map(|(kind, _)| kind)
         .collect();
     while let Some(kind) = kinds.first() {
+        if urge != Urge::Due && signal.has_much() {
+            break;
+        }
         let store = store.upgrade()?;
         match store.tend(*kind, urge).await {
             Ok(Done::Nothing) => drop(kinds.remove(0)),

@@ -44,8 +44,7 @@ fn hex(to: &mut String, bytes: &[u8]) {
 /// The list that a recall begins with.
 pub(super) fn first(kind: RecordKind, query: &RecallQuery, known: &BTreeSet<Vec<u8>>) -> String {
     let (name, most) = (kind.as_str(), TAIL + 1);
-    // Whatever the statistics say of tables that grow and shrink.
-    let mut list = vec!["SET LOCAL enable_seqscan = off".to_owned()];
+    let mut list = vec![tail::BY_KEY.to_owned()];
     list.extend(FIRST.map(|first| {
         let end = first + 1;
         format!(

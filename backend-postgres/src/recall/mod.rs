@@ -19,6 +19,5 @@ pub(crate) use self::{
     asking::{Asked, Shared, recall},
     background::{Counts, Signal, start},
     check::check,
-    tail::KINDS,
-    tender::{BULK, Tender, drop_index},
+    tender::{Tender, drop_index},
 };

@@ -19,9 +19,6 @@ use crate::{
     transaction::Attempt,
 };
 
-/// The kinds of records that are recalled.
-pub(crate) const KINDS: [RecordKind; 3] = [RecordKind::Episode, RecordKind::Turn, RecordKind::Note];
-
 /// The columns of a form of a record.
 const FORM: &str = "workspace, created_at, open, session, position, role, text, more";
 /// How many they are.
@@ -39,23 +36,26 @@ pub(crate) fn table(kind: RecordKind) -> &'static str {
     }
 }
 
-/// The form of a record, `r`. Recall reads no more of a text than its beginning.
-fn form(kind: RecordKind) -> &'static str {
-    match kind {
-        RecordKind::Episode => {
-            "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, r.open, \
-             NULL::bigint, NULL::bigint, NULL::text, \
-             left(r.problem, 8388608), left(r.summary, 8388608)"
-        }
+/// The form of a record, `r`.
+fn form(kind: RecordKind) -> String {
+    let no_turn = "NULL::bigint, NULL::bigint, NULL::text";
+    let (open, turn, text, more) = match kind {
+        RecordKind::Episode => ("r.open", no_turn, beginning("r.problem"), beginning("r.summary")),
         RecordKind::Turn => {
-            "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, FALSE, \
-             r.session, r.position, r.role, left(r.content, 8388608), NULL::text"
+            ("FALSE", "r.session, r.position, r.role", beginning("r.content"), "NULL::text".into())
         }
-        _ => {
-            "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, FALSE, \
-             NULL::bigint, NULL::bigint, NULL::text, left(r.text, 8388608), NULL::text"
-        }
-    }
+        _ => ("FALSE", no_turn, beginning("r.text"), "NULL::text".into()),
+    };
+    format!(
+        "(SELECT name FROM @workspaces WHERE pk = r.workspace), r.created_at, {open}, {turn}, \
+         {text}, {more}"
+    )
+}
+
+/// Recall reads no more of a text. To count characters takes longer than to read most texts whole.
+fn beginning(text: &str) -> String {
+    let most = 8 << 20;
+    format!("CASE WHEN octet_length({text}) > {most} THEN left({text}, {most}) ELSE {text} END")
 }
 
 /// A common table expression beside that which inserts records of a kind.
@@ -100,32 +100,52 @@ fn now() -> String {
     now.join(", ")
 }
 
-/// The statement that reads the tail of a kind, `limit` records of it: what [`Change::read`] takes, after
-/// the columns `first`. Of the records' tables only single rows are read.
+/// What goes before statements that read the tail. Whatever the statistics say of a table that grows and
+/// shrinks: its rows are in the order of its key, and only the first are read.
+pub(super) const BY_KEY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
+
+/// The statement that reads the tail of a kind, the records of its first `limit` rows: what
+/// [`Change::read`] takes, after the columns `first`. Of the records' tables only single rows are read.
 pub(super) fn select(kind: RecordKind, first: &str, limit: usize, only: &str) -> String {
-    let (name, table, form, now) = (kind.as_str(), table(kind), form(kind), now());
-    let removed: Vec<_> = FORM.split(", ").map(|column| format!("t.{column}")).collect();
-    let removed = removed.join(", ");
-    format!(
-        "WITH t AS (SELECT DISTINCT ON (number) number, \
-         max(pk) OVER (PARTITION BY number) AS newest, {FORM} FROM @recall_tail \
-         WHERE kind = '{name}' ORDER BY number, pk LIMIT {limit}) \
-         SELECT {first}, t.number, t.newest, {removed}, n.* FROM t LEFT JOIN LATERAL \
-         (SELECT r.workspace AS home, {form} FROM @{table} r WHERE r.pk = t.number OFFSET 0) \
-         AS n(home, {now}) ON TRUE {only}"
-    )
+    format!("WITH {} {}", first_rows(kind, limit), forms(kind, first, "t", only))
 }
 
 /// The same of the first of them, up to about [`BYTES`] of text.
 pub(super) fn select_some(kind: RecordKind, first: &str, limit: usize) -> String {
     let (table, size) = (table(kind), size(kind));
-    let only = format!(
-        "JOIN (SELECT number, sum(size) OVER (ORDER BY number) - size AS before FROM \
-         (SELECT number, coalesce(octet_length(text), 0) + coalesce(octet_length(more), 0) + \
-         coalesce((SELECT {size} FROM @{table} r WHERE r.pk = t.number), 0) AS size FROM t) AS s) \
-         AS p ON p.number = t.number WHERE p.before < {BYTES}"
-    );
-    select(kind, first, limit, &only)
+    // Nothing is joined: the planner does not know how little there is.
+    format!(
+        "WITH {}, s AS (SELECT t.*, \
+         coalesce(octet_length(text), 0) + coalesce(octet_length(more), 0) + \
+         coalesce((SELECT {size} FROM @{table} r WHERE r.pk = t.number), 0) AS size FROM t), \
+         p AS (SELECT s.*, sum(size) OVER (ORDER BY number) - size AS before FROM s) {}",
+        first_rows(kind, limit),
+        forms(kind, first, "p", &format!("WHERE t.before < {BYTES}")),
+    )
+}
+
+/// A common table expression of what the first `limit` rows of the tail say, `t`.
+fn first_rows(kind: RecordKind, limit: usize) -> String {
+    let name = kind.as_str();
+    format!(
+        "t AS (SELECT DISTINCT ON (number) number, \
+         max(pk) OVER (PARTITION BY number) AS newest, {FORM} FROM @recall_tail \
+         WHERE kind = '{name}' AND number <= (SELECT max(number) FROM (SELECT number \
+         FROM @recall_tail WHERE kind = '{name}' ORDER BY number, pk LIMIT {limit}) AS l) \
+         ORDER BY number, pk)"
+    )
+}
+
+/// The statement that adds to these, `from`, what there is now.
+fn forms(kind: RecordKind, first: &str, from: &str, only: &str) -> String {
+    let (table, form, now) = (table(kind), form(kind), now());
+    let removed: Vec<_> = FORM.split(", ").map(|column| format!("t.{column}")).collect();
+    let removed = removed.join(", ");
+    format!(
+        "SELECT {first}, t.number, t.newest, {removed}, n.* FROM {from} t LEFT JOIN LATERAL \
+         (SELECT r.workspace AS home, {form} FROM @{table} r WHERE r.pk = t.number OFFSET 0) \
+         AS n(home, {now}) ON TRUE {only}"
+    )
 }
 
 /// The statement that reads the records of a kind after a number, at most `limit` of them and about

@@ -7,17 +7,20 @@ use std::{
 };
 
 use memkeep_core::{
-    Error, ErrorKind, RecordKind, Result, Timestamp,
+    RecordKind, Result, Timestamp,
     recall::{
         Analyzer, Language,
-        index::{Blobs, BlobsMut, Changes, Coverage, Keeper, Step, append},
+        index::{
+            ATTEMPTS, BULK, Blobs, BlobsMut, Changes, Coverage, Keeper, RECALLED, STEP, Step,
+            append, disturbed,
+        },
     },
 };
 use sqlx::Row as _;
 
 use super::{
     desk::{Desk, Kept, at_desk},
-    tail::{self, Change, KINDS},
+    tail::{self, BY_KEY, Change},
 };
 use crate::{
     statement::Statement,
@@ -25,15 +28,8 @@ use crate::{
     transaction::{Attempt, Mode, Transaction},
 };
 
-/// So many rows of the tail are made a segment of at once; fewer wait for more.
-pub(crate) const BULK: usize = 1_024;
-/// How many records are indexed in a step.
-const STEP: usize = 4_096;
 /// How long merging goes on in one transaction: while more comes in, and else.
 const TOGETHER: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(200)];
-
-/// How often it is tried to merge all there is while others commit.
-const ATTEMPTS: usize = 8;
 
 /// The key of who merges: others leave it to them.
 const MERGER: &[u8] = &[4];
@@ -80,8 +76,8 @@ impl Tender {
             name: std::array::from_fn(|_| fastrand::u8(..)),
             language,
             analyzer: Arc::new(Analyzer::remembering(language)),
-            keepers: KINDS.map(|kind| Arc::new(Mutex::new(Keeper::new(kind)))),
-            kept: KINDS.map(|_| Arc::default()),
+            keepers: RECALLED.map(|kind| Arc::new(Mutex::new(Keeper::new(kind)))),
+            kept: RECALLED.map(|_| Arc::default()),
         }
     }
 
@@ -95,7 +91,7 @@ impl Tender {
 }
 
 fn at(kind: RecordKind) -> usize {
-    KINDS.iter().position(|known| *known == kind).unwrap_or_default()
+    RECALLED.iter().position(|known| *known == kind).unwrap_or_default()
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -144,7 +140,7 @@ impl Store {
         let held = if waits { "" } else { " AS l(held)" };
         // If the last of it is lost with the server, it is done again.
         let sql = format!(
-            "SET LOCAL synchronous_commit = off; SELECT {is_ours}, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
+            "SET LOCAL synchronous_commit = off; {BY_KEY}; SELECT {is_ours}, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint \
              FROM {lock}{held}"
         );
         let entered = async {
@@ -309,7 +305,7 @@ impl Store {
 
     /// Begins to make the indexes anew.
     pub(crate) async fn begin_anew(&self) -> Result<()> {
-        for kind in KINDS {
+        for kind in RECALLED {
             lock(&self.tender.keeper(kind)).reset();
             self.write_index(move |transaction, _| Box::pin(drop_index(transaction, kind))).await?;
         }
@@ -326,8 +322,7 @@ impl Store {
                 return Ok(());
             }
         }
-        let message = "others go on to change the store, so that its indexes are not merged whole";
-        Err(Error::new(ErrorKind::Timeout, message))
+        Err(disturbed())
     }
 
     async fn begin_all(&self, kind: RecordKind) -> Result<bool> {

@@ -5,6 +5,7 @@
 //! ignored and say so; with `MEMKEEP_REQUIRE_POSTGRES` set they fail there.
 
 mod binaries;
+mod log;
 mod pooler;
 mod server;
 mod watchdog;

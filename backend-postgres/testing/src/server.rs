@@ -5,7 +5,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{binaries, watchdog::Watchdog};
+use crate::{binaries, log, log::Log, watchdog::Watchdog};
 
 /// The role that may do everything.
 pub(crate) const ROLE: &str = "memkeep";
@@ -29,13 +29,15 @@ pub const SHARED_SERVER: &str = "MEMKEEP_TEST_SHARED_SERVER";
 /// A running server with files of its own, on a Unix socket.
 pub struct Server {
     folder: PathBuf,
+    log: Log,
     /// None if it is another process's.
     _watchdog: Option<Watchdog>,
 }
 
 impl Server {
     /// The server that all tests of this process share, and those of the processes that it tells so with
-    /// [`SHARED_SERVER`]. It does without syncing: what it keeps is gone with the process.
+    /// [`SHARED_SERVER`]. It does without syncing: what it keeps is gone with the process. It logs
+    /// statements.
     ///
     /// # Panics
     /// If there is none to start.
@@ -43,9 +45,10 @@ impl Server {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| {
             if let Some(folder) = env::var_os(SHARED_SERVER) {
-                return Self { folder: folder.into(), _watchdog: None };
+                return Self { folder: folder.into(), log: Log::default(), _watchdog: None };
             }
-            Self::start("fsync = off\nfull_page_writes = off\nsynchronous_commit = on\n")
+            let settings = "fsync = off\nfull_page_writes = off\nsynchronous_commit = on\n";
+            Self::start(&(settings.to_owned() + log::SETTINGS))
         })
     }
 
@@ -99,7 +102,7 @@ impl Server {
             && echo ready || cat \"$2/start\" \"$2/log\"";
         let stop = "\"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"";
         let watchdog = Watchdog::start(start, stop, &[&bin(), &folder]);
-        Self { folder, _watchdog: Some(watchdog) }
+        Self { folder, log: Log::default(), _watchdog: Some(watchdog) }
     }
 
     /// The folder of its socket.
@@ -111,6 +114,15 @@ impl Server {
     pub fn url(&self, database: &str) -> String {
         let socket = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://{ROLE}@{socket}/{database}")
+    }
+
+    /// The statements that clients called `application` have sent and that were not told before, if it
+    /// is the [`shared`](Self::shared) one: others do not log them.
+    ///
+    /// # Panics
+    /// If its log cannot be read.
+    pub fn new_statements(&self, application: &str) -> Vec<String> {
+        self.log.new_statements(&self.folder.join("log"), application)
     }
 
     /// Puts a file into its data folder, which nobody but its user may read.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub(crate) mod meter;
+pub(crate) mod plain;
 
 use std::{fs, sync::Arc, time::Duration};
 
