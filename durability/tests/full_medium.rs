@@ -31,9 +31,13 @@ async fn child_fills_a_file_system() {
     }
 }
 
+fn text(number: usize) -> String {
+    format!("{number} {}", "x".repeat(50_000))
+}
+
 async fn fill(subject: &Subject, folder: &Path) {
     let (path, ballast) = (folder.join(STORE), folder.join("ballast"));
-    let filling = Filling { name: subject.name, text_bytes: 50_000 };
+    let filling = Filling { name: subject.name, text };
     let store = subject.open(&path).await.unwrap();
     fs::write(&ballast, vec![1; BALLAST]).unwrap();
     let acknowledged = filling.until_refused(&*store).await;

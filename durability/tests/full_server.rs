@@ -27,6 +27,12 @@ server_tests! {
     }
 }
 
+/// Nothing of it can be compressed.
+fn text(number: usize) -> String {
+    let mut random = fastrand::Rng::with_seed(number as u64);
+    (0..100_000).map(|_| random.alphanumeric()).collect()
+}
+
 async fn fill(folder: &Path) {
     let server = Server::start("");
     let [ballast, data] = ["ballast", "data"].map(|name| folder.join(name));
@@ -44,7 +50,7 @@ async fn fill(folder: &Path) {
         let host = Host::new(server.socket().display().to_string());
         PostgresConfig::new(host, "small").user("memkeep").open()
     };
-    let filling = Filling { name: "PostgreSQL", text_bytes: 100_000 };
+    let filling = Filling { name: "PostgreSQL", text };
     let store = open().await.unwrap();
     fs::write(&ballast, vec![1; 4 << 20]).unwrap();
     let acknowledged = filling.until_refused(&store).await;

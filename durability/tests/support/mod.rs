@@ -27,12 +27,12 @@ pub(crate) fn small_file_system() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
 }
 
-/// Fills the file system of a store with turns of random text, and gives it room again.
+/// Fills the file system of a store with turns, and sees how it goes on when there is room again.
 pub(crate) struct Filling {
     /// What the store is called.
     pub(crate) name: &'static str,
-    /// Of a turn.
-    pub(crate) text_bytes: usize,
+    /// What a turn says.
+    pub(crate) text: fn(usize) -> String,
 }
 
 impl Filling {
@@ -72,19 +72,13 @@ impl Filling {
         assert_eq!(turns.len(), count, "{}", self.name);
         for (number, turn) in turns.iter().enumerate() {
             assert_eq!(turn.id.as_str(), number.to_string());
-            assert_eq!(turn.content, self.text(number));
+            assert_eq!(turn.content, (self.text)(number));
         }
     }
 
     fn batch(&self, number: usize) -> Batch {
         Batch::new()
             .with(Op::EnsureSession(NewSession::new().id("s")))
-            .with(NewTurn::new("s", "user", self.text(number)).id(number.to_string()))
-    }
-
-    /// Nothing of it can be compressed.
-    fn text(&self, number: usize) -> String {
-        let mut random = fastrand::Rng::with_seed(number as u64);
-        (0..self.text_bytes).map(|_| random.alphanumeric()).collect()
+            .with(NewTurn::new("s", "user", (self.text)(number)).id(number.to_string()))
     }
 }
