@@ -17,7 +17,7 @@ const FROM: &str = "MEMKEEP_TEST_COPY_FROM";
 const TO: &str = "MEMKEEP_TEST_COPY_TO";
 
 /// Twelve batches of them are copied.
-const TURNS: usize = 12_000;
+const TURNS: usize = 48_000;
 
 /// Not a test of its own.
 #[tokio::test]
