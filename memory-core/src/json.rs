@@ -88,8 +88,9 @@ impl io::Write for &mut Sorter {
         match *bytes {
             [OBJECT] => self.objects.push(Vec::new()),
             [ENTRY] => {
-                let start = self.text.len();
-                self.objects.last_mut().into_iter().for_each(|starts| starts.push(start));
+                if let Some(starts) = self.objects.last_mut() {
+                    starts.push(self.text.len());
+                }
             }
             [END] => self.end(),
             _ => self.text.extend_from_slice(bytes),

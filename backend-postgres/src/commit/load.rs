@@ -273,6 +273,9 @@ impl<'n> Absent<'n> {
     /// Whether anything is missing that the changes do not put: what they put is put against an index
     /// in which nothing is there twice.
     pub(super) fn matters(&self, changes: &[Change]) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
         let put = changes.iter().filter_map(|change| match change {
             Change::PutSession(put) => Some((SESSION, "", put.row.record.id.as_str())),
             Change::PutTurn(put) => Some((TURN, "", put.row.record.id.as_str())),
@@ -285,10 +288,7 @@ impl<'n> Absent<'n> {
             }
             _ => None,
         });
-        let mut left = self.0.clone();
-        for name in put {
-            left.remove(&name);
-        }
-        !left.is_empty()
+        let put: HashSet<Name<'_>> = put.collect();
+        !self.0.is_subset(&put)
     }
 }

@@ -13,14 +13,13 @@ use std::{collections::HashSet, sync::Arc};
 use memkeep_core::{
     Error, ErrorKind, Receipt, RecordKind, Result,
     decide::{Change, Needs, Put, decide},
-    recall::index::RECALLED,
 };
 
 pub(crate) use self::queue::Queue;
 use self::queue::Waiting;
 use crate::{
     error::Trouble,
-    recall::Counts,
+    recall::{Counts, at},
     store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
@@ -172,9 +171,7 @@ fn recalled(changes: &[Change]) -> Counts {
             }
             _ => continue,
         };
-        if let Some(at) = RECALLED.iter().position(|known| *known == kind) {
-            counts[at] += 1;
-        }
+        counts[at(kind)] += 1;
     }
     counts
 }

@@ -19,5 +19,5 @@ pub(crate) use self::{
     asking::{Asked, Shared, recall},
     background::{Counts, Signal, start},
     check::check,
-    tender::{Tender, drop_index},
+    tender::{Tender, at, drop_index},
 };

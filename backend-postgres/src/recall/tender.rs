@@ -90,7 +90,8 @@ impl Tender {
     }
 }
 
-fn at(kind: RecordKind) -> usize {
+/// Where a kind is among those that are recalled.
+pub(crate) fn at(kind: RecordKind) -> usize {
     RECALLED.iter().position(|known| *known == kind).unwrap_or_default()
 }
 

@@ -27,6 +27,9 @@ struct State {
 
 impl Log {
     /// The statements in the file that `application` has sent, each once in the life of this value.
+    ///
+    /// # Panics
+    /// If it has never sent any.
     pub(crate) fn new_statements(&self, file: &Path, application: &str) -> Vec<String> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::new();
@@ -48,6 +51,7 @@ impl Log {
                 new.push(statement.to_owned());
             }
         }
+        assert!(!state.known.is_empty(), "{application} has sent nothing, or nothing is logged");
         new
     }
 }

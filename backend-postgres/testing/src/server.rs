@@ -120,7 +120,7 @@ impl Server {
     /// is the [`shared`](Self::shared) one: others do not log them.
     ///
     /// # Panics
-    /// If its log cannot be read.
+    /// If its log cannot be read, or has never had any of theirs.
     pub fn new_statements(&self, application: &str) -> Vec<String> {
         self.log.new_statements(&self.folder.join("log"), application)
     }
