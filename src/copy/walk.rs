@@ -1,26 +1,36 @@
-use std::{collections::VecDeque, mem};
+use std::{
+    future::poll_fn,
+    mem,
+    pin::Pin,
+    task::Poll,
+};
 
-use crate::{Cursor, MemoryBackend, Record, RecordKind, Result, Scan};
+use crate::{Cursor, MemoryBackend, Page, Record, RecordKind, Result, Scan};
 
 /// How many records are read at a time.
 const PAGE: usize = 500;
 
-/// The records of one kind in a store, one after another in order of insertion.
+/// The records of one kind in a store, one after another in order of insertion. While a page is used,
+/// the store reads the next one.
 pub(super) struct Walk<'s> {
     store: &'s dyn MemoryBackend,
     kind: RecordKind,
-    page: VecDeque<Record>,
-    next: Next,
+    page: std::vec::IntoIter<Record>,
+    next: Next<'s>,
 }
 
-enum Next {
-    Page(Option<Cursor>),
+type Read<'s> = Pin<Box<dyn Future<Output = Result<Page<Record>>> + Send + 's>>;
+
+enum Next<'s> {
+    Asked(Read<'s>),
+    Here(Result<Page<Record>>),
     End,
 }
 
 impl<'s> Walk<'s> {
     pub(super) fn new(store: &'s dyn MemoryBackend, kind: RecordKind) -> Self {
-        Self { store, kind, page: VecDeque::new(), next: Next::Page(None) }
+        let next = Next::Asked(read(store, kind, None));
+        Self { store, kind, page: Vec::new().into_iter(), next }
     }
 
     pub(super) fn kind(&self) -> RecordKind {
@@ -28,18 +38,36 @@ impl<'s> Walk<'s> {
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<Record>> {
-        while self.page.is_empty() {
-            let Next::Page(after) = mem::replace(&mut self.next, Next::End) else {
-                return Ok(None);
+        loop {
+            if let Some(record) = self.page.next() {
+                return Ok(Some(record));
+            }
+            let page = match mem::replace(&mut self.next, Next::End) {
+                Next::Asked(read) => read.await?,
+                Next::Here(page) => page?,
+                Next::End => return Ok(None),
             };
-            let mut scan = Scan::new(self.kind).limit(PAGE);
-            scan.after = after;
-            let page = self.store.scan(&scan).await?;
-            self.page = page.items.into();
+            self.page = page.items.into_iter();
             if page.next.is_some() {
-                self.next = Next::Page(page.next);
+                self.next = begun(read(self.store, self.kind, page.next)).await;
             }
         }
-        Ok(self.page.pop_front())
+    }
+}
+
+fn read(store: &dyn MemoryBackend, kind: RecordKind, after: Option<Cursor>) -> Read<'_> {
+    Box::pin(async move {
+        let mut scan = Scan::new(kind).limit(PAGE);
+        scan.after = after;
+        store.scan(&scan).await
+    })
+}
+
+/// A store begins to read when it is asked, and goes on by itself.
+async fn begun(mut read: Read<'_>) -> Next<'_> {
+    let first = poll_fn(|context| Poll::Ready(read.as_mut().poll(context))).await;
+    match first {
+        Poll::Ready(page) => Next::Here(page),
+        Poll::Pending => Next::Asked(read),
     }
 }

@@ -15,6 +15,8 @@ use memkeep_core::{
     decide::{Change, Needs, Put, decide},
 };
 
+use tokio::task::JoinHandle;
+
 pub(crate) use self::queue::Queue;
 use self::queue::Waiting;
 use crate::{
@@ -23,6 +25,9 @@ use crate::{
     store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
+
+/// How much text is worth a second thread.
+const AHEAD_BYTES: usize = 64 << 10;
 
 /// What a batch came to.
 struct Answer {
@@ -110,7 +115,12 @@ impl Store {
         };
         let workspaces = locks::everything_of(transaction, &needs.workspaces).await?;
         let keys: Vec<&str> = group.iter().filter_map(|w| w.needs.receipt.as_deref()).collect();
+        let ahead = work_ahead(group);
         let mut known = load::load(transaction, needs, &keys).await?;
+        if let Some(ahead) = ahead {
+            // What it did not come to is done by `decide`.
+            let _ = ahead.await;
+        }
         known.rows.workspaces = workspaces;
         let absent = load::Absent::of(needs, &known.rows);
         let stored: HashSet<String> = known.receipts.keys().cloned().collect();
@@ -153,6 +163,14 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// While the server looks for what a group needs, a processor is free for what needs no row.
+fn work_ahead(group: &[Waiting]) -> Option<JoinHandle<()>> {
+    let prepared: Vec<_> = group.iter().map(|waiting| Arc::clone(&waiting.prepared)).collect();
+    let bytes: usize = prepared.iter().map(|prepared| prepared.bytes()).sum();
+    let work = move || prepared.iter().for_each(|prepared| prepared.work_ahead());
+    (bytes >= AHEAD_BYTES).then(|| tokio::task::spawn_blocking(work))
 }
 
 /// How many changes make a difference to recall, by kind.

@@ -23,7 +23,7 @@ const GROUP_BYTES: usize = 16 << 20;
 
 /// A batch that waits to be committed.
 pub(super) struct Waiting {
-    pub(super) prepared: Prepared,
+    pub(super) prepared: Arc<Prepared>,
     pub(super) needs: Needs,
     pub(super) reply: oneshot::Sender<Result<Receipt>>,
 }
@@ -54,7 +54,7 @@ impl Queue {
 impl Store {
     pub(crate) async fn commit(self: Arc<Self>, prepared: Prepared) -> Result<Receipt> {
         let _accepted = self.pool.accept()?;
-        let needs = prepared.needs();
+        let (needs, prepared) = (prepared.needs(), Arc::new(prepared));
         let (reply, mut answer) = oneshot::channel();
         self.queue.state().waiting.push_back(Waiting { prepared, needs, reply });
         self.start_committer(COMMITTERS);

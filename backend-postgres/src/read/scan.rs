@@ -46,6 +46,7 @@ impl Store {
     /// ever behind a cursor.
     pub(crate) async fn scan(self: &Arc<Self>, scan: Scan) -> Result<Page<Record>> {
         let store = Arc::clone(self);
+        self.signal.walk();
         let work = async move {
             let _permit = store.pool.permit().await?;
             let about = (scan, i64::MAX);

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::tender::{Done, Urge};
 use crate::store::Store;
 
-/// If nothing more comes for so long, what is new is taken in.
+/// If nothing more comes for so long, and nobody walks through the store, what is new is taken in.
 const PAUSE: Duration = Duration::from_millis(500);
 /// If more comes again and again but little, it is taken in after so many pauses. If it is much, somebody
 /// fills the store, and has all there is of the server until a recall asks for the index.
@@ -34,7 +34,9 @@ pub(crate) struct Signal {
     notify: Notify,
     /// What waits, as far as is known.
     waiting: [AtomicUsize; RECALLED.len()],
-    /// Whether that is to be seen to at once.
+    /// How many pages were read of all there is, whoever copies or exports it.
+    walked: AtomicUsize,
+    /// Whether what waits is to be seen to at once.
     is_urgent: AtomicBool,
     is_over: AtomicBool,
 }
@@ -47,6 +49,11 @@ impl Signal {
                 self.notify.notify_one();
             }
         }
+    }
+
+    /// Somebody walks through the store.
+    pub(crate) fn walk(&self) {
+        self.walked.fetch_add(1, Ordering::AcqRel);
     }
 
     /// There may be much of some kinds, which is asked for.
@@ -71,6 +78,11 @@ impl Signal {
         std::array::from_fn(|at| self.waiting[at].load(Ordering::Acquire))
     }
 
+    /// What there is to do, and what others do.
+    fn seen(&self) -> (Counts, usize) {
+        (self.waiting(), self.walked.load(Ordering::Acquire))
+    }
+
     /// Waits until something holds; false once the handle is closed.
     async fn until(&self, holds: impl Fn() -> bool) -> bool {
         loop {
@@ -92,11 +104,11 @@ impl Signal {
         loop {
             let first = self.waiting();
             for _ in 0..PAUSES {
-                let before = self.waiting();
+                let before = self.seen();
                 let urgent = self.until(|| self.is_urgent.swap(false, Ordering::AcqRel));
                 match tokio::time::timeout(PAUSE, urgent).await {
                     Ok(is_open) => return is_open.then_some(Urge::Due),
-                    Err(_) if self.waiting() == before => return Some(Urge::All),
+                    Err(_) if self.seen() == before => return Some(Urge::All),
                     Err(_) => {}
                 }
             }
@@ -118,7 +130,7 @@ async fn run(store: Weak<Store>, signal: Arc<Signal>) {
     while let Some(urge) = signal.next().await {
         let counts: Counts = std::array::from_fn(|at| signal.waiting[at].swap(0, Ordering::AcqRel));
         let rest = tend(&store, &signal, counts, urge).await;
-        if urge == Urge::Due || signal.has_much() {
+        if urge != Urge::All || signal.has_much() {
             // What is left of it waits for more.
             signal.wake(counts.map(|count| count.min(1)));
         }

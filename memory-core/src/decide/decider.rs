@@ -1,7 +1,9 @@
 use std::collections::HashMap;
 
 use super::{
-    Change, Loaded, Prepared, Put, Stored, replay,
+    Change, Loaded, Prepared, Put, Stored,
+    prepared::PreparedOp,
+    replay,
     rows::{Fate, Rows, Wide},
 };
 use crate::{
@@ -62,7 +64,7 @@ pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Dec
         let receipt = replay::receipt(prepared, stored, &loaded);
         return Ok(Decision { receipt, changes: Vec::new() });
     }
-    let counting = prepared.ops().any(|(op, _)| matches!(op, Op::ForgetWorkspace { .. }));
+    let counting = prepared.ops().iter().any(|op| matches!(op.op, Op::ForgetWorkspace { .. }));
     let turn_slots = Slots::new(loaded.turn_slots.keys(), &loaded.sessions);
     let step_slots = Slots::new(loaded.step_slots.keys(), &loaded.sessions);
     let mut decider = Decider {
@@ -84,10 +86,10 @@ pub fn decide(prepared: &Prepared, loaded: Loaded, now: Timestamp) -> Result<Dec
     };
     let mut outcomes = Vec::with_capacity(prepared.ops().len());
     let mut marks = Vec::new();
-    for (position, (op, generated)) in prepared.ops().enumerate() {
+    for (position, op) in prepared.ops().iter().enumerate() {
         decider.at = position + 1;
         let (outcome, mark) =
-            decider.op(op, generated).map_err(|e| e.with("op", position).during("commit"))?;
+            decider.op(op).map_err(|e| e.with("op", position).during("commit"))?;
         outcomes.push(outcome);
         if prepared.key().is_some() {
             marks.push(mark);
@@ -163,10 +165,11 @@ pub(super) struct Decider {
 pub(super) type Done = (Outcome, Mark);
 
 impl Decider {
-    fn op(&mut self, op: &Op, generated: bool) -> Result<Done> {
-        match op {
-            Op::StartSession(new) => self.start_session(new, generated, false),
-            Op::EnsureSession(new) => self.start_session(new, generated, true),
+    fn op(&mut self, prepared: &PreparedOp) -> Result<Done> {
+        let generated = prepared.generated;
+        match &prepared.op {
+            Op::StartSession(new) => self.start_session(new, prepared.origin(), false),
+            Op::EnsureSession(new) => self.start_session(new, prepared.origin(), true),
             Op::EndSession { session, at } => self.end_session(session, *at),
             Op::ResumeSession { session } => self.change_session(session, |s| s.ended_at = None),
             Op::SetSummary { session, summary } => {
@@ -175,7 +178,7 @@ impl Decider {
             Op::DeleteSession { session, ended_before } => {
                 Ok(self.delete_session(session, *ended_before))
             }
-            Op::RecordTurn(new) => self.record_turn(new, generated),
+            Op::RecordTurn(new) => self.record_turn(new, prepared.origin()),
             Op::RecordStep(new) => self.record_step(new, generated),
             Op::DeleteTurn { turn } => self.delete_turn(turn),
             Op::TagTurn { turn, name, value } => self.change_turn(turn, |t| {
@@ -187,7 +190,7 @@ impl Decider {
             Op::SetEmbedding { turn, embedding_id } => {
                 self.change_turn(turn, |t| t.embedding_id.clone_from(embedding_id))
             }
-            Op::AddEpisode(new) => self.add_episode(new, generated),
+            Op::AddEpisode(new) => self.add_episode(new, prepared.origin()),
             Op::ReviseEpisode(revision) => self.revise_episode(revision),
             Op::SetEpisodeOpen { episode, open } => self.set_episode_open(episode, *open),
             Op::DeleteEpisode { episode, closed_before } => {
@@ -204,7 +207,7 @@ impl Decider {
                 self.receipts_before = self.receipts_before.max(Some(before));
                 Ok(deleted(Deleted::default()))
             }
-            Op::Restore { record } => self.restore(record),
+            Op::Restore { record } => self.restore(record, prepared.origin()),
         }
     }
 

@@ -1,7 +1,6 @@
 use super::{
-    Stored, build,
+    Origin, Stored, build,
     decider::{Decider, Done, changed, deleted, other_body},
-    prepared::origin,
 };
 use crate::{
     Counts, Deleted, Episode, EpisodeId, EpisodeRevision, Error, Mark, NewEpisode, NewNote, Note,
@@ -9,9 +8,8 @@ use crate::{
 };
 
 impl Decider {
-    pub(super) fn add_episode(&mut self, new: &NewEpisode, generated: bool) -> Result<Done> {
+    pub(super) fn add_episode(&mut self, new: &NewEpisode, origin: Option<Origin>) -> Result<Done> {
         let id = new.id.clone().unwrap_or_else(EpisodeId::generate);
-        let origin = (!generated).then(|| origin(new));
         if let Some(there) = self.episodes.get(&id, &self.wide) {
             if there.origin != origin && !build::made_episode(new, &there.record) {
                 return Err(other_body("episode", id.as_str()));

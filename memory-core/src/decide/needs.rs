@@ -41,8 +41,8 @@ pub struct Needs {
 impl Needs {
     pub(super) fn of(prepared: &Prepared) -> Self {
         let mut needs = Self { receipt: prepared.key().map(str::to_owned), ..Self::default() };
-        for (op, generated) in prepared.ops() {
-            needs.add(op, generated);
+        for prepared in prepared.ops() {
+            needs.add(&prepared.op, prepared.generated);
         }
         needs
     }

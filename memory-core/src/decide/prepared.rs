@@ -1,8 +1,11 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use super::{Needs, Origin};
+use super::{
+    Needs, Origin,
+    restore::{new_episode, underived},
+};
 use crate::{
     AuditId, Batch, EpisodeId, Error, Hash, NoteId, Op, Record, Result, SessionId, StepId, TurnId,
     Workspace,
@@ -13,7 +16,7 @@ use crate::{
 /// A batch whose words have been checked, with all ids in place.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    ops: Vec<(Op, bool)>,
+    ops: Vec<PreparedOp>,
     key: Option<(String, Hash)>,
     bytes: usize,
 }
@@ -44,7 +47,7 @@ impl Batch {
                 Some((key, digest))
             }
         };
-        let ops = self.ops.into_iter().map(with_id).collect();
+        let ops = self.ops.into_iter().map(PreparedOp::new).collect();
         Ok(Prepared { ops, key, bytes: measure.total() })
     }
 }
@@ -59,7 +62,7 @@ impl Prepared {
     /// that a record has from its session or source.
     pub fn workspaces(&self) -> BTreeSet<Workspace> {
         let given = |workspace: &Option<Workspace>| Some(workspace.clone().unwrap_or_default());
-        let named = self.ops.iter().filter_map(|(op, _)| match op {
+        let named = self.ops.iter().filter_map(|prepared| match &prepared.op {
             Op::StartSession(new) | Op::EnsureSession(new) => given(&new.workspace),
             Op::AddEpisode(new) => given(&new.workspace),
             Op::AddNote(new) => {
@@ -89,9 +92,45 @@ impl Prepared {
         self.key.as_ref()
     }
 
-    /// The ops, and whether the id of what each creates was generated.
-    pub(super) fn ops(&self) -> impl ExactSizeIterator<Item = (&Op, bool)> {
-        self.ops.iter().map(|(op, generated)| (op, *generated))
+    /// Works out the part of [`decide`](super::decide) that takes no stored row: what retries will be
+    /// known by. So that may be done beside a load, or before a lock is taken.
+    pub fn work_ahead(&self) {
+        for op in &self.ops {
+            op.origin();
+        }
+    }
+
+    pub(super) fn ops(&self) -> &[PreparedOp] {
+        &self.ops
+    }
+}
+
+/// An op of a batch that has been prepared.
+#[derive(Clone, Debug)]
+pub(super) struct PreparedOp {
+    pub(super) op: Op,
+    /// Whether the id of what it creates was generated.
+    pub(super) generated: bool,
+    origin: OnceLock<Option<Origin>>,
+}
+
+impl PreparedOp {
+    fn new(mut op: Op) -> Self {
+        let generated = fill_id(&mut op);
+        Self { op, generated, origin: OnceLock::new() }
+    }
+
+    /// The origin of what it creates under an id that the caller chose, of the kinds that have one.
+    pub(super) fn origin(&self) -> Option<Origin> {
+        *self.origin.get_or_init(|| match &self.op {
+            Op::StartSession(new) | Op::EnsureSession(new) if !self.generated => Some(origin(new)),
+            Op::RecordTurn(new) if !self.generated => Some(origin(new)),
+            Op::AddEpisode(new) if !self.generated => Some(origin(new)),
+            Op::Restore { record: Record::Session(session) } => Some(origin(&underived(session))),
+            Op::Restore { record: Record::Turn(turn) } => Some(origin(turn)),
+            Op::Restore { record: Record::Episode(episode) } => Some(origin(&new_episode(episode))),
+            _ => None,
+        })
     }
 }
 
@@ -105,14 +144,15 @@ fn digest(ops: &[Op]) -> Hash {
 }
 
 /// The origin of what `created` creates.
-pub(super) fn origin(created: &impl serde::Serialize) -> Origin {
+fn origin(created: &impl serde::Serialize) -> Origin {
     let digest = Sha256::digest(to_canonical(created));
     let mut origin = [0; 16];
     origin.copy_from_slice(&digest[..16]);
     Origin(origin)
 }
 
-fn with_id(mut op: Op) -> (Op, bool) {
+/// Generates the id that is left out; returns whether it was.
+fn fill_id(op: &mut Op) -> bool {
     macro_rules! fill {
         ($new:expr, $id:ident) => {{
             let generated = $new.id.is_none();
@@ -120,7 +160,7 @@ fn with_id(mut op: Op) -> (Op, bool) {
             generated
         }};
     }
-    let generated = match &mut op {
+    match op {
         Op::StartSession(new) | Op::EnsureSession(new) => fill!(new, SessionId),
         Op::RecordTurn(new) => fill!(new, TurnId),
         Op::RecordStep(new) => fill!(new, StepId),
@@ -128,8 +168,7 @@ fn with_id(mut op: Op) -> (Op, bool) {
         Op::AddNote(new) => fill!(new, NoteId),
         Op::AppendAudit(new) => fill!(new, AuditId),
         _ => false,
-    };
-    (op, generated)
+    }
 }
 
 fn check(op: &Op, m: &mut Measure) -> Result<()> {

@@ -12,8 +12,9 @@ use crate::{Mark, Op, Outcome, PutState, Receipt, Record, StateEntry, StoredRece
 pub(super) fn receipt(prepared: &Prepared, stored: &StoredReceipt, loaded: &Loaded) -> Receipt {
     let outcomes = prepared
         .ops()
+        .iter()
         .zip(&stored.marks)
-        .map(|((op, _), mark)| outcome(op, mark, stored.at, loaded).unwrap_or(Outcome::Gone))
+        .map(|(prepared, mark)| outcome(&prepared.op, mark, stored.at, loaded).unwrap_or(Outcome::Gone))
         .collect();
     Receipt { at: stored.at, outcomes }
 }

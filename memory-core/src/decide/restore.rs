@@ -1,7 +1,6 @@
 use super::{
-    Stored,
+    Origin, Stored,
     decider::{Decider, Done, changed, other_body},
-    prepared::origin,
     turns::add_tokens,
 };
 use crate::{
@@ -10,12 +9,12 @@ use crate::{
 };
 
 impl Decider {
-    pub(super) fn restore(&mut self, record: &Record) -> Result<Done> {
+    pub(super) fn restore(&mut self, record: &Record, origin: Option<Origin>) -> Result<Done> {
         let there = match record {
-            Record::Session(r) => self.restore_session(r)?.map(Record::Session),
-            Record::Turn(r) => self.restore_turn(r)?.map(Record::Turn),
+            Record::Session(r) => self.restore_session(r, origin)?.map(Record::Session),
+            Record::Turn(r) => self.restore_turn(r, origin)?.map(Record::Turn),
             Record::Step(r) => self.restore_step(r)?.map(Record::Step),
-            Record::Episode(r) => self.restore_episode(r)?.map(Record::Episode),
+            Record::Episode(r) => self.restore_episode(r, origin)?.map(Record::Episode),
             Record::Note(r) => self.restore_note(r)?.map(Record::Note),
             Record::State(r) => self.restore_state(r)?.map(Record::State),
             Record::Audit(r) => self.restore_audit(r)?.map(Record::Audit),
@@ -31,14 +30,16 @@ impl Decider {
 
     /// Each answers with the record that was there already, or with nothing: then it is there now.
     /// Of a session that is there the next indexes never go back.
-    fn restore_session(&mut self, session: &Session) -> Result<Option<Session>> {
-        let bare = underived(session);
-        let origin = Some(origin(&bare));
+    fn restore_session(
+        &mut self,
+        session: &Session,
+        origin: Option<Origin>,
+    ) -> Result<Option<Session>> {
         let Some(there) = self.sessions.get(&session.id, &self.wide) else {
             self.insert_session(Stored { record: new_session(session), origin });
             return Ok(None);
         };
-        if there.origin != origin && underived(&there.record) != bare {
+        if there.origin != origin && underived(&there.record) != underived(session) {
             return Err(other_body("session", session.id.as_str()));
         }
         if there.record.next_turn >= session.next_turn
@@ -54,8 +55,7 @@ impl Decider {
         Ok(Some(there.clone()))
     }
 
-    fn restore_turn(&mut self, turn: &Turn) -> Result<Option<Turn>> {
-        let origin = Some(origin(turn));
+    fn restore_turn(&mut self, turn: &Turn, origin: Option<Origin>) -> Result<Option<Turn>> {
         if let Some(there) = self.turns.get(&turn.id, &self.wide) {
             if there.origin != origin && there.record != *turn {
                 return Err(other_body("turn", turn.id.as_str()));
@@ -84,9 +84,12 @@ impl Decider {
         Ok(None)
     }
 
-    fn restore_episode(&mut self, episode: &Episode) -> Result<Option<Episode>> {
+    fn restore_episode(
+        &mut self,
+        episode: &Episode,
+        origin: Option<Origin>,
+    ) -> Result<Option<Episode>> {
         let episode = new_episode(episode);
-        let origin = Some(origin(&episode));
         if let Some(there) = self.episodes.get(&episode.id, &self.wide) {
             if there.origin != origin && there.record != episode {
                 return Err(other_body("episode", episode.id.as_str()));
@@ -171,7 +174,7 @@ fn new_session(session: &Session) -> Session {
 }
 
 /// One that is closed was closed at some time: when it was met, if no other is known.
-fn new_episode(episode: &Episode) -> Episode {
+pub(super) fn new_episode(episode: &Episode) -> Episode {
     let mut episode = episode.clone();
     if !episode.open {
         episode.closed_at.get_or_insert(episode.created_at);
@@ -197,7 +200,7 @@ fn fits(
     Err(Error::new(ErrorKind::Conflict, message).with(what, id).with("session", &session.id))
 }
 
-fn underived(session: &Session) -> Session {
+pub(super) fn underived(session: &Session) -> Session {
     Session {
         next_turn: 0,
         next_step: 0,

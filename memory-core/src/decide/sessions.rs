@@ -1,7 +1,6 @@
 use super::{
-    Stored, build,
+    Origin, Stored, build,
     decider::{Decider, Done, changed, deleted, other_body},
-    prepared::origin,
 };
 use crate::{
     Counts, Deleted, Error, Mark, NewSession, Outcome, RecordKind, Result, Session, SessionId,
@@ -12,11 +11,10 @@ impl Decider {
     pub(super) fn start_session(
         &mut self,
         new: &NewSession,
-        generated: bool,
+        origin: Option<Origin>,
         ensure: bool,
     ) -> Result<Done> {
         let id = new.id.clone().unwrap_or_else(SessionId::generate);
-        let origin = (!generated).then(|| origin(new));
         if let Some(there) = self.sessions.get(&id, &self.wide) {
             let same = there.origin == origin
                 || build::made_session(new, &there.record)

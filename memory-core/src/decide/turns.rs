@@ -1,7 +1,6 @@
 use super::{
-    Stored, build,
+    Origin, Stored, build,
     decider::{Decider, Done, changed, deleted, other_body},
-    prepared::origin,
 };
 use crate::{
     Counts, Deleted, Error, ErrorKind, Mark, NewStep, NewTurn, Outcome, RecordKind, Result,
@@ -9,9 +8,8 @@ use crate::{
 };
 
 impl Decider {
-    pub(super) fn record_turn(&mut self, new: &NewTurn, generated: bool) -> Result<Done> {
+    pub(super) fn record_turn(&mut self, new: &NewTurn, origin: Option<Origin>) -> Result<Done> {
         let id = new.id.clone().unwrap_or_else(TurnId::generate);
-        let origin = (!generated).then(|| origin(new));
         if let Some(there) = self.turns.get(&id, &self.wide) {
             if there.origin != origin && !build::made_turn(new, there) {
                 return Err(other_body("turn", id.as_str()));
