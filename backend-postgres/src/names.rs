@@ -7,18 +7,20 @@ const MAX_IDENTIFIER: usize = 63;
 /// How many advisory locks stand for all workspaces. A batch may name any number of workspaces, and
 /// a server has room for some thousand locks only.
 const WORKSPACE_LOCKS: u32 = 64;
-/// The advisory lock that everyone shares from giving out numbers to the commit.
-const GATE: u32 = WORKSPACE_LOCKS;
 /// The advisory lock of who migrates.
 const MIGRATION: u32 = WORKSPACE_LOCKS + 1;
 /// The advisory lock of who writes to the recall indexes.
 const INDEX: u32 = WORKSPACE_LOCKS + 2;
+/// Everyone shares one of two advisory locks from giving out numbers to the commit: this one and the next.
+const GATE: u32 = WORKSPACE_LOCKS + 3;
 
 /// What a store's tables and locks are called.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     schema: String,
     prefix: String,
+    /// The sequence of gates, as a literal.
+    gates: String,
     next_number: String,
     class: i32,
 }
@@ -37,6 +39,7 @@ impl Names {
         Ok(Self {
             schema: schema.to_owned(),
             next_number: format!("nextval(E'{literal}numbers')"),
+            gates: format!("E'{literal}gates'"),
             prefix,
             class: i32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]),
         })
@@ -48,8 +51,9 @@ impl Names {
     }
 
     /// `template` as SQL. In it `@` before a table's name stands for the schema, `@SCHEMA` for the
-    /// schema's name, `@NUMBER` for the call that gives out a number, and `@GATE` for the call by which
-    /// a writer says that its numbers are not committed yet.
+    /// schema's name, `@NUMBER` for the call that gives out a number, `@GATE` for the call by which a
+    /// writer says that its numbers are not committed yet, and `@GATES` for the literal
+    /// that names the sequence of gates.
     pub(crate) fn sql(&self, template: &str) -> String {
         let mut parts = template.split('@');
         let mut sql = parts.next().unwrap_or_default().to_owned();
@@ -60,8 +64,11 @@ impl Names {
             } else if let Some(rest) = part.strip_prefix("NUMBER") {
                 sql += &self.next_number;
                 rest
+            } else if let Some(rest) = part.strip_prefix("GATES") {
+                sql += &self.gates;
+                rest
             } else if let Some(rest) = part.strip_prefix("GATE") {
-                sql += &self.lock(GATE, true);
+                sql += &self.enter_gate();
                 rest
             } else {
                 sql += &self.prefix;
@@ -83,9 +90,20 @@ impl Names {
         self.lock(lock, shared)
     }
 
-    /// The call that waits for all writers that have entered.
-    pub(crate) fn clear_gate(&self) -> String {
-        self.lock(GATE, false)
+    /// The call by which a writer enters. Which gate is open, the sequence says, whose value is 1 or 2.
+    fn enter_gate(&self) -> String {
+        let (class, before, prefix) = (self.class, GATE - 1, &self.prefix);
+        format!(
+            "pg_advisory_xact_lock_shared({class}, \
+             {before} + (SELECT last_value::int FROM {prefix}gates))"
+        )
+    }
+
+    /// The template of statements that make writers enter by another gate and wait for those who have
+    /// entered by this one, 0 or 1.
+    pub(crate) fn clear_gate(&self, gate: u32) -> String {
+        let (open, lock) = (2 - gate, self.lock(GATE + gate, false));
+        format!("SELECT setval(@GATES, {open}); SELECT {lock}")
     }
 
     /// The call that keeps others from migrating.

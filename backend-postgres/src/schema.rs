@@ -14,14 +14,14 @@ use crate::{
 
 /// The steps from each version to the next: the first makes version 1 of an empty schema. A step that
 /// has been released is never edited.
-const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&[&str]] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// How long who opens a store waits for others who migrate it.
 const PATIENCE: Limits =
     Limits { statement: Duration::from_mins(10), lock: Duration::from_mins(10) };
 
 /// The version that this program reads and writes: how many steps there are.
-pub(crate) const CURRENT: i64 = 2;
+pub(crate) const CURRENT: i64 = 3;
 
 /// In every table `pk` is the order of insertion. Times are microseconds since 1970. No index holds
 /// two texts: one of 1 KiB may take 2 KiB escaped, and a row of an index at most 2,704 bytes.
@@ -181,8 +181,37 @@ const VERSION_2: &[&str] = &[
     )"#,
 ];
 
+/// How far the recall indexes have come, so that a record that is new needs no row beside its own. And two
+/// gates in the place of one: the value of the sequence says by which writers enter.
+const VERSION_3: &[&str] = &[
+    // Who writes has read the version; who makes an index of the tail, which must be the last of it, has
+    // read that.
+    "LOCK TABLE @memkeep IN ACCESS EXCLUSIVE MODE",
+    "DROP TABLE @recall_tail",
+    "DELETE FROM @recall_blobs",
+    r#"CREATE TABLE @recall_coverage (
+        kind text COLLATE "C" PRIMARY KEY,
+        last bigint NOT NULL
+    )"#,
+    r#"CREATE TABLE @recall_changes (
+        kind text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,
+        pk bigint NOT NULL,
+        workspace text COLLATE "C",
+        created_at bigint NOT NULL,
+        open boolean NOT NULL,
+        session bigint,
+        position bigint,
+        role text COLLATE "C",
+        text text COLLATE "C" NOT NULL,
+        more text COLLATE "C",
+        PRIMARY KEY (kind, number, pk)
+    )"#,
+    "CREATE SEQUENCE @gates AS bigint",
+];
+
 /// The tables that `compact` rewrites and whose bytes count.
-pub(crate) const TABLES: [&str; 12] = [
+pub(crate) const TABLES: [&str; 13] = [
     "workspaces",
     "sessions",
     "turns",
@@ -194,7 +223,8 @@ pub(crate) const TABLES: [&str; 12] = [
     "audit_heads",
     "receipts",
     "recall_blobs",
-    "recall_tail",
+    "recall_changes",
+    "recall_coverage",
 ];
 
 /// Brings the schema to [`CURRENT`], where it is not there yet. A crash leaves the version it had, and

@@ -40,7 +40,7 @@ impl Factory for Pooled {
     }
 }
 
-memkeep_postgres_testing::suite!(
+memkeep_postgres_testing::pooled_suite!(
     Pooled,
     lacks_copy = "a server is copied with pg_dump or pg_basebackup",
 );

@@ -273,7 +273,8 @@ server_tests! {
         let (store, socket) = many("first", 500).await;
         store.close().await.unwrap();
         let mut other = connect(&socket, "first").await.unwrap();
-        run(&mut other, "DROP TABLE memkeep.recall_blobs, memkeep.recall_tail; \
+        run(&mut other, "DROP TABLE memkeep.recall_blobs, memkeep.recall_changes, memkeep.recall_coverage; \
+            DROP SEQUENCE memkeep.gates; \
             UPDATE memkeep.memkeep SET version = 1").await.unwrap();
         // Many at once.
         let opening = (0..5).map(|_| tokio::spawn(config(&socket, "first").open()));
@@ -294,6 +295,51 @@ server_tests! {
         assert!(report.is_clean(), "{report:?}");
         // The migration is plain SQL, too.
         support::plain::check();
+    }
+
+    /// Numbers are committed in another order than they are given out. An index waits for who has a number
+    /// that it would come to, and nobody waits for the index.
+    async fn a_record_that_comes_late_is_found() {
+        let (store, socket) = many("late", 300).await;
+        let second = config(&socket, "late").open().await.unwrap();
+        store.reindex().await.unwrap();
+        let [mut other, mut watch] =
+            [connect(&socket, "late").await.unwrap(), connect(&socket, "late").await.unwrap()];
+        run(&mut other, "BEGIN; INSERT INTO memkeep.episodes \
+            (pk, id, workspace, created_at, open, problem, summary, metadata) \
+            SELECT 0, 'taken', pk, 0, FALSE, '', '', '{}' FROM memkeep.workspaces").await.unwrap();
+        let late = tokio::spawn(async move {
+            let late = NewEpisode::new("zebra", "");
+            // The first has its number while the second waits.
+            let batch = [late.clone().id("late"), late.id("taken")].map(Op::from);
+            let stored = store.commit(Batch::from_iter(batch)).await;
+            (store, stored)
+        });
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype";
+        while number(&mut watch, &format!("{waits} = 'transactionid'")).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        second.add_episode(NewEpisode::new("zebra", "").id("early")).await.unwrap();
+        let indexing = tokio::spawn(async move {
+            let indexed = second.reindex().await;
+            (second, indexed)
+        });
+        while number(&mut watch, &format!("{waits} = 'advisory'")).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        let third = config(&socket, "late").open().await.unwrap();
+        third.add_episode(NewEpisode::new("zebra", "").id("last")).await.unwrap();
+        let query = RecallQuery::new("zebra").scorer(Scorer::Bm25).k(10_usize);
+        assert_eq!(bits(third.recall(&query).await.unwrap()).len(), 2);
+        run(&mut other, "ROLLBACK").await.unwrap();
+        let (store, stored) = late.await.unwrap();
+        stored.unwrap();
+        let (second, indexed) = indexing.await.unwrap();
+        indexed.unwrap();
+        assert_eq!(bits(third.recall(&query).await.unwrap()).len(), 4);
+        check(&store, &second, &query).await;
+        let report = store.verify(&Verify::new()).await.unwrap();
+        assert!(report.is_clean(), "{report:?}");
     }
 
     async fn a_handle_of_another_language_answers_in_its_own() {
@@ -343,7 +389,7 @@ server_tests! {
         let mut other = connect(&socket, "wiped").await.unwrap();
         let left = "SELECT (SELECT count(*) FROM memkeep.recall_blobs \
                     WHERE position(convert_to('zqxjkv', 'UTF8') IN value) > 0) + \
-                    (SELECT count(*) FROM memkeep.recall_tail WHERE text LIKE '%zqxjkv%')";
+                    (SELECT count(*) FROM memkeep.recall_changes WHERE text LIKE '%zqxjkv%')";
         let word = "wzqxjkv";
         store.start_session(NewSession::new().id("gone")).await.unwrap();
         store.record_turn(NewTurn::new("gone", "user", word)).await.unwrap();
@@ -359,7 +405,7 @@ server_tests! {
         assert_eq!(store.recall_notes(&RecallQuery::new(word)).await.unwrap(), []);
         store.compact().await.unwrap();
         assert_eq!(number(&mut other, left).await, 0);
-        assert_eq!(number(&mut other, "SELECT count(*) FROM memkeep.recall_tail").await, 0);
+        assert_eq!(number(&mut other, "SELECT count(*) FROM memkeep.recall_changes").await, 0);
     }
 
     /// A text of the tail is what it was before, however often it changes before it is taken in.

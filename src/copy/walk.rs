@@ -1,9 +1,4 @@
-use std::{
-    future::poll_fn,
-    mem,
-    pin::Pin,
-    task::Poll,
-};
+use std::{future::poll_fn, mem, pin::Pin, task::Poll};
 
 use crate::{Cursor, MemoryBackend, Page, Record, RecordKind, Result, Scan};
 

@@ -4,8 +4,8 @@ use std::{
 };
 
 use memkeep_core::{
-    AuditRecord, Episode, Error, ErrorKind, Json, Metadata, Note, RecordKind, Result, Session,
-    SessionId, StateSlot, Step, StoredReceipt, Timestamp, Turn, Workspace,
+    AuditRecord, Episode, Error, ErrorKind, Json, Metadata, Note, Result, Session, SessionId,
+    StateSlot, Step, StoredReceipt, Timestamp, Turn, Workspace,
     decide::{Origin, Put, Stored},
 };
 use serde::Serialize;
@@ -189,7 +189,6 @@ impl Kinds {
                 .column("metadata", all(new().map(|t| object(&t.metadata)))?)?
                 .column("tags", all(new().map(|t| tags(&t.tags)))?)?
                 .insert("turns");
-            puts.with(tail::come(RecordKind::Turn));
         }
         Ok(())
     }
@@ -227,7 +226,6 @@ impl Kinds {
                 .texts("summary", new().map(|e| e.summary.as_str()))?
                 .column("metadata", all(new().map(|e| object(&e.metadata)))?)?
                 .insert("episodes");
-            puts.with(tail::come(RecordKind::Episode));
         }
         Ok(())
     }
@@ -242,7 +240,6 @@ impl Kinds {
                 .column("sources", all(new().map(|n| json(&n.sources)))?)?
                 .texts("text", new().map(|n| n.text.as_str()))?
                 .insert("notes");
-            puts.with(tail::come(RecordKind::Note));
         }
         Ok(())
     }

@@ -8,11 +8,12 @@ use memkeep_core::{
     StateSlot, Step, Turn,
 };
 
+use sqlx::{Row as _, postgres::PgRow};
+
 use super::select::{Select, to_i64};
 use crate::{
     cells::Cells,
     rows::{IntoRecord, decode},
-    statement::Statement,
     store::{Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
@@ -63,7 +64,7 @@ impl Store {
 
     /// Waits for those who have taken numbers and not committed yet; returns the number below which
     /// all is settled.
-    async fn settle(&self) -> Result<i64> {
+    pub(crate) async fn settle(&self) -> Result<i64> {
         let mut tries = Tries::default();
         loop {
             match self.settle_once().await {
@@ -76,14 +77,25 @@ impl Store {
         }
     }
 
+    /// Who has taken numbers has entered by one of the gates. While we wait at one, others enter by the
+    /// other, so that nobody waits for us.
     async fn settle_once(&self) -> Attempt<i64> {
-        let wait = format!("SELECT {}", self.names.clear_gate());
-        let mut transaction = self.begin(Mode::Read, &wait).await?;
         // What a sequence has given out is seen by all at once.
         let next =
             "SELECT CASE WHEN is_called THEN last_value + 1 ELSE last_value END FROM @numbers";
-        let number = transaction.number(Statement::new(next)).await;
-        transaction.end(number).await
+        let rows = self.clear_gate(0, next).await?;
+        let number = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
+        self.clear_gate(1, "SELECT 0").await?;
+        Ok(number)
+    }
+
+    /// Waits, after a first statement, for all who have entered by a gate; returns all rows.
+    async fn clear_gate(&self, gate: u32, first: &str) -> Attempt<Vec<PgRow>> {
+        let later = Transaction::later(&self.pool, &self.names, Mode::Write, self.limits);
+        let mut transaction = later.await?;
+        let list = format!("{first}; {}", self.names.clear_gate(gate));
+        let rows = transaction.last_list(&list).await;
+        transaction.end(rows).await
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     lists::{BLOB, CHANGE, COUNT, RECORD, SESSION, TAIL, first, named, numbered, pages},
     pages::Pages,
     tail::Change,
-    tender::WHOLE,
+    tender::is_begun,
 };
 use crate::{
     cells::{Cells, part},
@@ -65,7 +65,7 @@ impl Shared {
     }
 }
 
-/// What answers a query: by the index, or if that is not whole by reading all records.
+/// What answers a query: by the index, or if that is too far behind by reading all records.
 pub(crate) async fn recall<T: Recallable + IntoRecord>(
     transaction: &mut Transaction,
     asked: &Asked,
@@ -151,26 +151,28 @@ struct Begun {
 }
 
 impl Begun {
-    /// None if the index is not whole, or too much has come since.
+    /// None if there is no index, or too much has come since it was written.
     fn read(asked: &Asked, kind: RecordKind, rows: &[PgRow]) -> Attempt<Option<Self>> {
         let pages = Pages::new(blobs(rows)?);
-        let is_whole = Coverage::get(&pages, asked.shared.language)?.last == WHOLE;
+        let mut is_begun = is_begun(&pages, asked.shared.language)?;
         let (mut count, mut session, mut changes) = (0_i64, None, Vec::new());
+        let mut last: Option<i64> = None;
         for row in rows {
             match part(row)? {
-                COUNT => count = row.try_get(1)?,
+                COUNT => (count, last) = (row.try_get(1)?, row.try_get(2)?),
                 SESSION => session = Some(row.try_get::<i64, _>(1)?.unsigned_abs()),
-                CHANGE if is_whole => changes.push(Change::read(kind, row, 1)?),
+                CHANGE if is_begun => changes.push(Change::read(kind, row, 1)?),
                 _ => {}
             }
         }
+        is_begun &= last.is_some();
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let is_foreign = Coverage::is_foreign(&pages, asked.shared.language)?;
-        if (!is_whole || count >= BULK) && !is_foreign {
+        if (!is_begun || count >= BULK) && !is_foreign {
             // Whoever is to see to it may have ended.
             asked.shared.signal.urge(&[kind]);
         }
-        if !is_whole || count > TAIL {
+        if !is_begun || count > TAIL {
             return Ok(None);
         }
         let analyzer = Analyzer::new(asked.shared.language);

@@ -7,13 +7,13 @@ use memkeep_core::{
     Error, ErrorKind, RecordKind, Workspace,
     recall::{
         Language,
-        index::{Coverage, Listed, difference, documents, missing},
+        index::{Listed, difference, documents, missing},
     },
     verify::Problem,
 };
 use sqlx::Row as _;
 
-use super::{desk::at_desk, tail, tender::WHOLE};
+use super::{desk::at_desk, tail, tender::is_begun};
 use crate::{
     escape::unescape,
     statement::Statement,
@@ -30,16 +30,17 @@ pub(crate) async fn check(
     language: Language,
 ) -> Attempt<Vec<Problem>> {
     let read = at_desk(transaction, kind, Arc::default(), move |desk| {
-        let read = || Ok::<_, Error>((Coverage::get(desk, language)?.last, documents(desk)?));
+        let read = || Ok::<_, Error>((is_begun(desk, language)?, documents(desk)?));
         match read() {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Err(error)),
             read => read.map(Ok),
         }
     });
-    let (last, mut documents) = match read.await? {
+    let (is_begun, mut documents) = match read.await? {
         Ok(read) => read,
         Err(error) => return Ok(vec![Problem::unreadable(&error)]),
     };
+    let last = if is_begun { last(transaction, kind).await? } else { 0 };
     let changed = numbers(transaction, kind).await?;
     documents.retain(|number, _| !changed.contains(number));
     let mut problems = Vec::new();
@@ -49,7 +50,7 @@ pub(crate) async fn check(
         let is_over = listed.len() < ROWS;
         for (number, record) in listed.into_iter().filter(|(number, _)| !changed.contains(number)) {
             match documents.remove(&number) {
-                None => lacking += usize::from(last == WHOLE || number <= last),
+                None => lacking += usize::from(number <= last),
                 Some(indexed) => {
                     problems.extend(
                         record.and_then(|record| difference(kind, number, Some(&record), &indexed)),
@@ -68,9 +69,15 @@ pub(crate) async fn check(
     Ok(problems)
 }
 
-/// The numbers of the records that the tail knows better.
+/// How far the index has come.
+async fn last(transaction: &mut Transaction, kind: RecordKind) -> Attempt<u64> {
+    let sql = format!("SELECT coalesce({}, 0)", tail::last(kind));
+    Ok(transaction.number(Statement::new(sql)).await?.unsigned_abs())
+}
+
+/// The numbers of the records that changed since.
 async fn numbers(transaction: &mut Transaction, kind: RecordKind) -> Attempt<HashSet<u64>> {
-    let sql = "SELECT DISTINCT number FROM @recall_tail WHERE kind = $1";
+    let sql = "SELECT DISTINCT number FROM @recall_changes WHERE kind = $1";
     let rows = transaction.rows(Statement::new(sql).bind(kind.as_str())?).await?;
     rows.iter().map(|row| Ok(row.try_get::<i64, _>(0)?.unsigned_abs())).collect()
 }

@@ -10,7 +10,7 @@ use memkeep_core::{
 use super::{pages::FIRST, tail};
 use crate::{escape::escape, rows::Table};
 
-/// If the tail has more rows, all records are read instead.
+/// If more has come since the index was written, all records are read instead.
 pub(super) const TAIL: usize = 16_384;
 
 /// What a row of a list is.
@@ -53,19 +53,9 @@ pub(super) fn first(kind: RecordKind, query: &RecallQuery, known: &BTreeSet<Vec<
         )
     }));
     list.push(new_segments(kind, known));
-    list.push(format!(
-        "SELECT {COUNT}, count(*) FROM \
-         (SELECT 1 FROM @recall_tail WHERE kind = '{name}' LIMIT {most}) AS t"
-    ));
-    let only = query.scope.workspace().map(|workspace| {
-        let workspace = text(workspace.as_str());
-        format!(
-            "WHERE t.workspace = {workspace} \
-             OR n.home = (SELECT pk FROM @workspaces WHERE name = {workspace})"
-        )
-    });
-    let only = only.as_deref().unwrap_or_default();
-    list.push(tail::select(kind, &CHANGE.to_string(), most, only));
+    list.push(tail::count(kind, &COUNT.to_string(), most));
+    let workspace = query.scope.workspace().map(|workspace| text(workspace.as_str()));
+    list.extend(tail::select(kind, &CHANGE.to_string(), most, workspace.as_deref()));
     let session = query.session.as_ref().filter(|_| kind == RecordKind::Turn);
     list.extend(session.map(|session| {
         let id = text(session.as_str());

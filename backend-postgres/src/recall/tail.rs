@@ -1,9 +1,11 @@
-//! What has come since the index was written: the table `recall_tail`.
+//! What has come since the index was written: records with later numbers, and what became of others.
 //!
-//! A row says that the record `number` came, or, if it has a `created_at`, what it was before it was
-//! deleted or revised. Rows of a record are in the order of `pk`, since its changes wait for each other.
-//! So in any state of the store the first of a record's rows tells what the index has of it: nothing, or
-//! the form of that row. What there is of it now is in its own table.
+//! The index of a kind has come to the number that `recall_coverage` holds. When it did, all who had taken
+//! numbers up to it had ended, so no record appears there any more. Whoever deletes or revises a record
+//! notes in `recall_changes` what it was before, whether the index has come to it or not. Rows of a record
+//! are in the order of `pk`, since its changes wait for each other. So in any state of the store the first
+//! row of a record which the index has come to tells what it has of it; of later ones it has nothing. What
+//! there is of a record now is in its own table.
 
 use memkeep_core::{
     Error, RecordKind, Workspace,
@@ -58,20 +60,11 @@ fn beginning(text: &str) -> String {
     format!("CASE WHEN octet_length({text}) > {most} THEN left({text}, {most}) ELSE {text} END")
 }
 
-/// A common table expression beside that which inserts records of a kind.
-pub(crate) fn come(kind: RecordKind) -> String {
-    let (name, table) = (kind.as_str(), table(kind));
-    format!(
-        "come_{table} AS (INSERT INTO @recall_tail (kind, number, pk) \
-         SELECT '{name}', pk, pk FROM new_{table})"
-    )
-}
-
 /// The statement that notes what records of a kind were, which are the rows `r` of `from`.
 pub(crate) fn go(kind: RecordKind, from: &str) -> String {
     let (name, form) = (kind.as_str(), form(kind));
     format!(
-        "INSERT INTO @recall_tail (kind, number, pk, {FORM}) \
+        "INSERT INTO @recall_changes (kind, number, pk, {FORM}) \
          SELECT '{name}', r.pk, @NUMBER, {form} FROM {from}"
     )
 }
@@ -100,39 +93,76 @@ fn now() -> String {
     now.join(", ")
 }
 
-/// What goes before statements that read the tail. Whatever the statistics say of a table that grows and
-/// shrinks: its rows are in the order of its key, and only the first are read.
+/// What goes before statements that read the tail. Whatever the statistics say of tables that grow and
+/// shrink: their rows are in the order of their keys, and only the first or the last are read.
 pub(super) const BY_KEY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
 
-/// The statement that reads the tail of a kind, the records of its first `limit` rows: what
-/// [`Change::read`] takes, after the columns `first`. Of the records' tables only single rows are read.
-pub(super) fn select(kind: RecordKind, first: &str, limit: usize, only: &str) -> String {
-    format!("WITH {} {}", first_rows(kind, limit), forms(kind, first, "t", only))
+/// How far the index of a kind has come; nothing if there is none.
+pub(super) fn last(kind: RecordKind) -> String {
+    format!("(SELECT last FROM @recall_coverage WHERE kind = '{}')", kind.as_str())
 }
 
-/// The same of the first of them, up to about [`BYTES`] of text.
-pub(super) fn select_some(kind: RecordKind, first: &str, limit: usize) -> String {
+/// The statement that counts what has come, at most `limit` of records and of changes each; then how far
+/// the index has come.
+pub(super) fn count(kind: RecordKind, first: &str, limit: usize) -> String {
+    let (name, table, last) = (kind.as_str(), table(kind), last(kind));
+    format!(
+        "SELECT {first}, (SELECT count(*) FROM \
+         (SELECT 1 FROM @recall_changes WHERE kind = '{name}' LIMIT {limit}) AS c) + \
+         (SELECT count(*) FROM (SELECT 1 FROM @{table} WHERE pk > {last} LIMIT {limit}) AS r), {last}"
+    )
+}
+
+/// The statements that read the tail of a kind, at most `limit` records and changes of it each: what
+/// [`Change::read`] takes, after the columns `first`. Only records of `workspace` are read, if it is
+/// given: a text.
+pub(super) fn select(
+    kind: RecordKind,
+    first: &str,
+    limit: usize,
+    workspace: Option<&str>,
+) -> [String; 2] {
+    let (table, form, last) = (table(kind), form(kind), last(kind));
+    let pk = |name| format!("(SELECT pk FROM @workspaces WHERE name = {name})");
+    let was = |name| format!("WHERE t.workspace = {name} OR n.home = {}", pk(name));
+    let is = |name| format!("WHERE r.workspace = {}", pk(name));
+    [
+        format!(
+            "WITH {} {}",
+            first_changes(kind, limit),
+            forms(kind, first, "t", &workspace.map_or_else(String::new, was))
+        ),
+        format!(
+            "SELECT {first}, r.pk, NULL::bigint, {NONE}, r.workspace, {form} FROM \
+             (SELECT * FROM @{table} WHERE pk > {last} ORDER BY pk LIMIT {limit}) AS r {}",
+            workspace.map_or_else(String::new, is)
+        ),
+    ]
+}
+
+/// The statement that reads what became of records that the index has come to, of the first of them, up
+/// to about [`BYTES`] of text.
+pub(super) fn some_changes(kind: RecordKind, first: &str, limit: usize) -> String {
     let (table, size) = (table(kind), size(kind));
     // Nothing is joined: the planner does not know how little there is.
     format!(
-        "WITH {}, s AS (SELECT t.*, \
-         coalesce(octet_length(text), 0) + coalesce(octet_length(more), 0) + \
+        "WITH {}, s AS (SELECT t.*, octet_length(text) + coalesce(octet_length(more), 0) + \
          coalesce((SELECT {size} FROM @{table} r WHERE r.pk = t.number), 0) AS size FROM t), \
          p AS (SELECT s.*, sum(size) OVER (ORDER BY number) - size AS before FROM s) {}",
-        first_rows(kind, limit),
+        first_changes(kind, limit),
         forms(kind, first, "p", &format!("WHERE t.before < {BYTES}")),
     )
 }
 
-/// A common table expression of what the first `limit` rows of the tail say, `t`.
-fn first_rows(kind: RecordKind, limit: usize) -> String {
-    let name = kind.as_str();
+/// A common table expression of what the first `limit` changes say that the index has, `t`.
+fn first_changes(kind: RecordKind, limit: usize) -> String {
+    let (name, last) = (kind.as_str(), last(kind));
     format!(
         "t AS (SELECT DISTINCT ON (number) number, \
-         max(pk) OVER (PARTITION BY number) AS newest, {FORM} FROM @recall_tail \
+         max(pk) OVER (PARTITION BY number) AS newest, {FORM} FROM @recall_changes \
          WHERE kind = '{name}' AND number <= (SELECT max(number) FROM (SELECT number \
-         FROM @recall_tail WHERE kind = '{name}' ORDER BY number, pk LIMIT {limit}) AS l) \
-         ORDER BY number, pk)"
+         FROM @recall_changes WHERE kind = '{name}' AND number <= {last} \
+         ORDER BY number, pk LIMIT {limit}) AS l) ORDER BY number, pk)"
     )
 }
 
@@ -148,25 +178,27 @@ fn forms(kind: RecordKind, first: &str, from: &str, only: &str) -> String {
     )
 }
 
-/// The statement that reads the records of a kind after a number, at most `limit` of them and about
-/// [`BYTES`] of text, and what the tail has of those and of what was deleted among them, in the same form.
-/// The first column says whether these are all.
-pub(super) fn select_all(kind: RecordKind, after: i64, limit: usize) -> String {
+/// The form of a record that the index has not come to.
+const NONE: &str = "NULL::text, NULL::bigint, NULL::boolean, NULL::bigint, NULL::bigint, NULL::text, \
+                    NULL::text, NULL::text";
+
+/// The statement that reads the records of a kind with numbers after `after` and before `below`, at most
+/// `limit` of them and about [`BYTES`] of text, and which changes there are of those and of what was
+/// deleted among them, in the same form. The first column says whether these are all.
+pub(super) fn some_records(kind: RecordKind, after: i64, below: i64, limit: usize) -> String {
     let (name, table, form, size, now) =
         (kind.as_str(), table(kind), form(kind), size(kind), now());
-    let none = "NULL::text, NULL::bigint, NULL::boolean, NULL::bigint, NULL::bigint, NULL::text, \
-                NULL::text, NULL::text";
     format!(
         "WITH p AS (SELECT pk, sum(size) OVER (ORDER BY pk) - size AS before FROM \
-         (SELECT r.pk, {size} AS size FROM @{table} r WHERE r.pk > {after} \
+         (SELECT r.pk, {size} AS size FROM @{table} r WHERE r.pk > {after} AND r.pk < {below} \
          ORDER BY r.pk LIMIT {limit}) AS s), \
          n(number, home, {now}) AS (SELECT r.pk, r.workspace, {form} FROM p \
          JOIN @{table} r ON r.pk = p.pk WHERE p.before < {BYTES}), \
          e(is_all) AS (SELECT count(*) < {limit} AND count(*) = (SELECT count(*) FROM n) FROM p), \
-         t AS (SELECT number, max(pk) AS newest FROM @recall_tail WHERE kind = '{name}' \
-         AND number > {after} AND ((SELECT is_all FROM e) \
+         t AS (SELECT number, max(pk) AS newest FROM @recall_changes WHERE kind = '{name}' \
+         AND number > {after} AND number < {below} AND ((SELECT is_all FROM e) \
          OR number <= (SELECT max(number) FROM n)) GROUP BY number) \
-         SELECT (SELECT is_all FROM e), coalesce(n.number, t.number), t.newest, {none}, n.home, {now} \
+         SELECT (SELECT is_all FROM e), coalesce(n.number, t.number), t.newest, {NONE}, n.home, {now} \
          FROM n FULL JOIN t ON t.number = n.number ORDER BY 2"
     )
 }
@@ -186,7 +218,7 @@ struct Form {
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) number: i64,
-    /// The last of its rows in the tail, if there is one.
+    /// The last of its rows in the table of changes, if there is one.
     pub(super) newest: Option<i64>,
     before: Option<Form>,
     now: Option<Form>,

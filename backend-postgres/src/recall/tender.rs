@@ -36,8 +36,9 @@ const MERGER: &[u8] = &[4];
 /// How long after its last step somebody else takes over, in microseconds.
 const GONE: i64 = 10_000_000;
 
-/// What an index covers once all records that have no row in the tail are in it.
-pub(super) const WHOLE: u64 = u64::MAX;
+/// What the coverage among the blobs says: how far the index has come, says the table
+/// `recall_coverage`, which statements can read.
+const BEGUN: u64 = u64::MAX;
 
 /// How much is to be done.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,9 +105,19 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 enum Stage {
     /// Of another language or a later program: it is left to them.
     Foreign,
-    /// Records after this number are to come in.
-    After(u64),
-    Whole,
+    /// To be begun.
+    Absent,
+    Begun,
+}
+
+/// What is to come in.
+enum Tail {
+    /// So little that it can wait.
+    Little,
+    /// It is to be told first below which number all is settled.
+    Unsettled,
+    /// What is below that number, and whether there is an index, and how far it has come.
+    Settled { below: i64, last: Option<i64> },
 }
 
 impl Store {
@@ -114,9 +125,11 @@ impl Store {
     pub(crate) async fn tend(&self, kind: RecordKind, urge: Urge) -> Result<Done> {
         let _permit = self.pool.permit().await?;
         let mut tries = Tries::default();
+        let mut settled = None;
         loop {
-            match self.tend_once(kind, urge).await {
-                Ok(done) => return Ok(done),
+            match self.tend_once(kind, urge, settled).await {
+                Ok(Some(done)) => return Ok(done),
+                Ok(None) => settled = Some(self.settle().await?),
                 Err(trouble) => {
                     lock(&self.tender.keeper(kind)).reset();
                     tries.again(trouble).await?;
@@ -125,9 +138,17 @@ impl Store {
         }
     }
 
-    async fn tend_once(&self, kind: RecordKind, urge: Urge) -> Attempt<Done> {
-        let Some((mut transaction, now)) = self.enter(false).await? else { return Ok(Done::Busy) };
-        let done = self.tend_in(&mut transaction, kind, urge, now).await;
+    /// None if there is more to do once it is known below which number all is settled.
+    async fn tend_once(
+        &self,
+        kind: RecordKind,
+        urge: Urge,
+        settled: Option<i64>,
+    ) -> Attempt<Option<Done>> {
+        let Some((mut transaction, now)) = self.enter(false).await? else {
+            return Ok(Some(Done::Busy));
+        };
+        let done = self.tend_in(&mut transaction, kind, urge, settled, now).await;
         transaction.end(done).await
     }
 
@@ -164,86 +185,77 @@ impl Store {
         transaction: &mut Transaction,
         kind: RecordKind,
         urge: Urge,
+        settled: Option<i64>,
         now: Timestamp,
-    ) -> Attempt<Done> {
+    ) -> Attempt<Option<Done>> {
         let language = self.tender.language;
         let stage =
             at_desk(transaction, kind, self.tender.kept(kind), move |desk| stage(desk, language))
                 .await?;
-        let extended = match stage {
-            Stage::Foreign => return Ok(Done::Nothing),
-            Stage::After(last) => {
-                self.build(transaction, kind, last, now).await?;
-                return Ok(Done::Something);
+        if stage == Stage::Foreign {
+            return Ok(Some(Done::Nothing));
+        }
+        let taken = match tail_of(transaction, kind, urge, stage, settled).await? {
+            Tail::Unsettled => return Ok(None),
+            Tail::Little => false,
+            Tail::Settled { below, last } => {
+                self.take_in(transaction, kind, last, below, now).await?;
+                true
             }
-            Stage::Whole => self.take_in(transaction, kind, urge).await?,
         };
         let kept = self.keep(transaction, kind, urge, now).await?;
-        Ok(if extended || kept { Done::Something } else { Done::Nothing })
+        Ok(Some(if taken || kept { Done::Something } else { Done::Nothing }))
     }
 
-    /// Indexes the records after the number `last`, some of them.
-    async fn build(
-        &self,
-        transaction: &mut Transaction,
-        kind: RecordKind,
-        last: u64,
-        now: Timestamp,
-    ) -> Attempt<()> {
-        let after = i64::try_from(last).unwrap_or(i64::MAX);
-        let rows = transaction.list(&tail::select_all(kind, after, STEP)).await?;
-        let changes =
-            rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
-        let is_all = rows.first().map_or(Ok(true), |row| row.try_get(0))?;
-        let there = changes.iter().filter(|change| change.is_there());
-        let last_there = there.map(|change| change.number.unsigned_abs()).max();
-        let coverage = last_there.filter(|_| !is_all).unwrap_or(WHOLE);
-        let coverage = Coverage { last: coverage, has_words: false };
-        self.forget(transaction, kind, &changes).await?;
-        let (analyzer, language) = (Arc::clone(&self.tender.analyzer), self.tender.language);
-        at_desk(transaction, kind, self.tender.kept(kind), move |desk| {
-            let mut added = Changes::default();
-            for change in &changes {
-                change.put(kind, &analyzer, &mut added);
-            }
-            let step = Step::extend(desk, kind, language, coverage, last == 0, &mut added)?;
-            step.apply(desk, now).map(drop)
-        })
-        .await
-    }
-
-    /// Makes a segment of the tail, or of the first of it. Returns whether there was anything to do.
+    /// Makes a segment of what came before the number `below`, or of the first of it. `last` is how far
+    /// the index has come; if there is none, it is begun.
     async fn take_in(
         &self,
         transaction: &mut Transaction,
         kind: RecordKind,
-        urge: Urge,
-    ) -> Attempt<bool> {
-        let least = if urge == Urge::Due { BULK } else { 1 };
-        let name = kind.as_str();
-        let count = format!(
-            "SELECT count(*) FROM \
-             (SELECT 1 FROM @recall_tail WHERE kind = '{name}' LIMIT {least}) AS t"
-        );
-        let rows = transaction.list(&count).await?;
-        let there: i64 = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        if usize::try_from(there).is_ok_and(|there| there < least) {
-            return Ok(false);
+        last: Option<i64>,
+        below: i64,
+        now: Timestamp,
+    ) -> Attempt<()> {
+        let after = last.unwrap_or_default();
+        let mut changes = Vec::new();
+        if last.is_some() {
+            for row in transaction.list(&tail::some_changes(kind, "0", STEP)).await? {
+                changes.push(Change::read(kind, &row, 1)?);
+            }
         }
-        let rows = transaction.list(&tail::select_some(kind, "0", STEP)).await?;
-        let changes =
-            rows.iter().map(|row| Change::read(kind, row, 1)).collect::<Attempt<Vec<_>>>()?;
+        let (mut come_to, mut is_all) = (after, true);
+        for row in transaction.list(&tail::some_records(kind, after, below, STEP)).await? {
+            let change = Change::read(kind, &row, 1)?;
+            is_all = row.try_get(0)?;
+            if change.is_there() {
+                come_to = come_to.max(change.number);
+            }
+            changes.push(change);
+        }
+        if is_all {
+            come_to = come_to.max(below - 1);
+        }
         self.forget(transaction, kind, &changes).await?;
-        let analyzer = Arc::clone(&self.tender.analyzer);
+        let (analyzer, language) = (Arc::clone(&self.tender.analyzer), self.tender.language);
         at_desk(transaction, kind, self.tender.kept(kind), move |desk| {
             let mut taken = Changes::default();
             for change in &changes {
                 change.put(kind, &analyzer, &mut taken);
             }
-            append(desk, kind, &mut taken)
+            if last.is_some() {
+                return append(desk, kind, &mut taken);
+            }
+            let coverage = Coverage { last: BEGUN, has_words: false };
+            Step::extend(desk, kind, language, coverage, true, &mut taken)?
+                .apply(desk, now)
+                .map(drop)
         })
         .await?;
-        Ok(true)
+        let sql = "INSERT INTO @recall_coverage (kind, last) VALUES ($1, $2) \
+                   ON CONFLICT (kind) DO UPDATE SET last = excluded.last";
+        let sql = Statement::new(sql).bind(kind.as_str())?.bind(come_to)?;
+        transaction.rows(sql).await.map(drop)
     }
 
     /// Deletes what the tail has said.
@@ -258,7 +270,7 @@ impl Store {
         if numbers.is_empty() {
             return Ok(());
         }
-        let sql = "DELETE FROM @recall_tail t USING unnest($2, $3) AS v(number, newest) \
+        let sql = "DELETE FROM @recall_changes t USING unnest($2, $3) AS v(number, newest) \
                    WHERE t.kind = $1 AND t.number = v.number AND t.pk <= v.newest";
         let sql = Statement::new(sql).bind(kind.as_str())?.bind(numbers)?.bind(newest)?;
         transaction.rows(sql).await.map(drop)
@@ -375,18 +387,44 @@ impl Store {
 
 /// Drops the index of a kind, whatever is there, to be made anew from the records.
 pub(crate) async fn drop_index(transaction: &mut Transaction, kind: RecordKind) -> Attempt<()> {
-    let sql = "DELETE FROM @recall_blobs WHERE kind = $1";
-    transaction.rows(Statement::new(sql).bind(kind.as_str())?).await.map(drop)
+    for sql in [
+        "DELETE FROM @recall_coverage WHERE kind = $1",
+        "DELETE FROM @recall_blobs WHERE kind = $1",
+    ] {
+        transaction.rows(Statement::new(sql).bind(kind.as_str())?).await?;
+    }
+    Ok(())
+}
+
+/// Looks whether there is so much to come in that it is to be done.
+async fn tail_of(
+    transaction: &mut Transaction,
+    kind: RecordKind,
+    urge: Urge,
+    stage: Stage,
+    settled: Option<i64>,
+) -> Attempt<Tail> {
+    let enough = if urge == Urge::Due { BULK } else { 1 };
+    let rows = transaction.list(&tail::count(kind, "0", enough)).await?;
+    let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+    let (there, last): (i64, Option<i64>) = (row.try_get(1)?, row.try_get(2)?);
+    let last = last.filter(|_| stage == Stage::Begun);
+    if last.is_some() && usize::try_from(there).is_ok_and(|there| there < enough) {
+        return Ok(Tail::Little);
+    }
+    Ok(settled.map_or(Tail::Unsettled, |below| Tail::Settled { below, last }))
 }
 
 fn stage(desk: &Desk, language: Language) -> Result<Stage> {
     if Coverage::is_foreign(desk, language)? {
         return Ok(Stage::Foreign);
     }
-    Ok(match Coverage::get(desk, language)?.last {
-        WHOLE => Stage::Whole,
-        last => Stage::After(last),
-    })
+    Ok(if is_begun(desk, language)? { Stage::Begun } else { Stage::Absent })
+}
+
+/// Whether the index among `blobs` is one of a language, and of this version.
+pub(super) fn is_begun(blobs: &dyn Blobs, language: Language) -> Result<bool> {
+    Ok(Coverage::get(blobs, language)?.last == BEGUN)
 }
 
 fn note_merger(desk: &mut Desk, name: &[u8; 16], now: Timestamp) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Throwaway PostgreSQL servers for tests.
 //!
 //! A server ends with the process that started it, however that ends, and takes its files with it.
-//! Tests are written in [`server_tests!`] and [`suite!`]: where PostgreSQL is not installed they are
-//! ignored and say so; with `MEMKEEP_REQUIRE_POSTGRES` set they fail there.
+//! Tests are written in [`server_tests!`], [`suite!`] and [`pooled_suite!`]: where PostgreSQL, or PgBouncer
+//! for the last, is not installed they are ignored and say so; with `MEMKEEP_REQUIRE_POSTGRES` set they fail there.
 
 mod binaries;
 mod log;
@@ -52,22 +52,42 @@ macro_rules! suite {
 #[cfg(not(postgres))]
 #[macro_export]
 macro_rules! suite {
-    ($factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {
+    ($($line:tt)*) => { $crate::ignored_suite!("PostgreSQL is not installed", $($line)*); };
+}
+
+/// The conformance suite, for a factory that needs a server and a pooler.
+#[cfg(all(postgres, pgbouncer))]
+#[macro_export]
+macro_rules! pooled_suite {
+    ($($line:tt)*) => { ::memkeep_conformance::suite!($($line)*); };
+}
+
+/// The conformance suite, for a factory that needs a server and a pooler.
+#[cfg(not(all(postgres, pgbouncer)))]
+#[macro_export]
+macro_rules! pooled_suite {
+    ($($line:tt)*) => { $crate::ignored_suite!("PgBouncer is not installed", $($line)*); };
+}
+
+/// In the place of a suite that has nothing to run on.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! ignored_suite {
+    ($why:literal, $factory:expr $(, $lack:ident = $reason:literal)* $(,)?) => {
         pub(crate) mod conformance {
             use super::*;
 
-            /// There is nothing to run it on.
             #[allow(dead_code)]
             pub(crate) fn report() -> ::memkeep_conformance::Report {
                 let _ = || $factory;
-                panic!("PostgreSQL is not installed")
+                panic!($why)
             }
 
             #[allow(dead_code)]
             pub(crate) fn child_if_asked() {}
 
             #[test]
-            #[ignore = "PostgreSQL is not installed"]
+            #[ignore = $why]
             fn all_clauses() {
                 report();
             }

@@ -1,6 +1,8 @@
 //! What somebody would write with sqlx who needs only this: no ids that may be taken, no retries, no
 //! totals of sessions.
 
+use std::time::{Duration, Instant};
+
 use sqlx::{
     PgPool,
     postgres::{PgPoolCopyExt as _, PgPoolOptions},
@@ -57,8 +59,13 @@ impl Hand {
         Ok(())
     }
 
-    /// Copies rows in, by one COPY.
-    pub(crate) async fn copy_in(&self, rows: impl Iterator<Item = String>) -> sqlx::Result<()> {
+    /// Copies rows into the empty table, by one COPY; returns how long it took.
+    pub(crate) async fn copy_in(
+        &self,
+        rows: impl Iterator<Item = String>,
+    ) -> sqlx::Result<Duration> {
+        sqlx::raw_sql("TRUNCATE turns").execute(&self.0).await?;
+        let started = Instant::now();
         let mut copy = self
             .0
             .copy_in_raw(
@@ -74,6 +81,7 @@ impl Hand {
             }
         }
         copy.send(buffer).await?;
-        copy.finish().await.map(drop)
+        copy.finish().await?;
+        Ok(started.elapsed())
     }
 }

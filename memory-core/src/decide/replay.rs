@@ -14,7 +14,9 @@ pub(super) fn receipt(prepared: &Prepared, stored: &StoredReceipt, loaded: &Load
         .ops()
         .iter()
         .zip(&stored.marks)
-        .map(|(prepared, mark)| outcome(&prepared.op, mark, stored.at, loaded).unwrap_or(Outcome::Gone))
+        .map(|(prepared, mark)| {
+            outcome(&prepared.op, mark, stored.at, loaded).unwrap_or(Outcome::Gone)
+        })
         .collect();
     Receipt { at: stored.at, outcomes }
 }
