@@ -104,7 +104,7 @@ pub(crate) fn failed(error: sqlx::Error) -> Error {
             // So are certificates told that one of both does not accept.
             sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => REFUSED,
             sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
-                (ErrorKind::Unavailable, "the connection to the server was lost")
+                (ErrorKind::Unavailable, "there is no connection to the server")
             }
             sqlx::Error::Tls(_) | sqlx::Error::Configuration(_) => REFUSED,
             _ => (ErrorKind::Unexpected, "PostgreSQL was not used as it wants to be"),

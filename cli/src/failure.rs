@@ -1,5 +1,4 @@
 use std::{
-    borrow::Cow,
     env,
     error::Error as _,
     io::{self, Write},
@@ -118,7 +117,7 @@ fn text(error: &Error) -> String {
         .context()
         .iter()
         .map(|(name, value)| {
-            let value = value.escape_debug().to_string();
+            let value = escape::hide_login(value).escape_debug().to_string();
             let limit = if *name == "path" { usize::MAX } else { escape::VALUE };
             format!("{name}: {}", escape::clip(&value, limit))
         })
@@ -161,8 +160,9 @@ fn print_text(kind: ErrorKind, text: &str) {
 }
 
 fn print_json(error: &Error) {
+    let shown = |value: &str| json!(escape::hide_login(value));
     let mut context: Map<String, Value> =
-        error.context().iter().map(|(name, value)| ((*name).into(), json!(value))).collect();
+        error.context().iter().map(|(name, value)| ((*name).into(), shown(value))).collect();
     if let Some(operation) = error.operation() {
         context.insert("operation".into(), json!(operation));
     }
@@ -181,18 +181,18 @@ fn print_object(kind: ErrorKind, message: &str, context: &Map<String, Value>) {
 /// Says on stderr which words were wrong, or on stdout what was asked for with `--help` or
 /// `--version`; returns the exit status.
 pub(crate) fn usage(mut error: clap::Error) -> ExitCode {
-    let long: Vec<_> = error
+    let changed: Vec<_> = error
         .context()
         .filter_map(|(kind, value)| match value {
-            ContextValue::String(value) => match escape::clip(value, escape::VALUE) {
-                Cow::Owned(cut) => Some((kind, cut)),
-                Cow::Borrowed(_) => None,
-            },
+            ContextValue::String(value) => {
+                let shown = escape::clip(&escape::hide_login(value), escape::VALUE).into_owned();
+                (shown != *value).then_some((kind, shown))
+            }
             _ => None,
         })
         .collect();
-    for (kind, cut) in long {
-        error.insert(kind, ContextValue::String(cut));
+    for (kind, shown) in changed {
+        error.insert(kind, ContextValue::String(shown));
     }
     let rendered = error.render().to_string();
     if !error.use_stderr() {

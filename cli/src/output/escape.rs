@@ -50,6 +50,19 @@ pub(crate) fn clip(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
+/// `value` without the login and the parameters of a server's URL, in which a password may be: who forgets
+/// an option's name puts a URL where none is looked for.
+pub(crate) fn hide_login(value: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = value.split_once("://") else { return Cow::Borrowed(value) };
+    let scheme_of = scheme.to_ascii_lowercase();
+    if !scheme_of.ends_with("postgres") && !scheme_of.ends_with("postgresql") {
+        return Cow::Borrowed(value);
+    }
+    let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("…@", rest));
+    let (rest, parameters) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?…"));
+    Cow::Owned(format!("{scheme}://{login}{rest}{parameters}"))
+}
+
 /// `text` in one line of at most `limit` characters, the last of which tells that it was cut.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     // An escape is never shorter than its character: this much of the text is enough.
@@ -126,6 +139,19 @@ mod tests {
         assert!(said.ends_with("x…`, expected one of `a`, `b`"), "{said}");
         assert_eq!(shorten("it's `a"), "it's `a");
         assert!(shorten(&long).chars().count() <= 1_000);
+    }
+
+    #[test]
+    fn a_login_is_hidden() {
+        for (value, shown) in [
+            ("postgres://me:p@ss w?rd@h/db", "postgres://…@h/db"),
+            ("x=PostgreSQL://me:pw@h,i:1/db?schema=a", "x=PostgreSQL://…@h,i:1/db?…"),
+            ("postgres://h/db", "postgres://h/db"),
+            ("https://me@h/", "https://me@h/"),
+            ("me@h", "me@h"),
+        ] {
+            assert_eq!(hide_login(value), shown);
+        }
     }
 
     #[test]

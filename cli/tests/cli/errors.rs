@@ -115,6 +115,28 @@ fn a_servers_password_is_not_shown() {
             assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
         }
     }
+    // Where no URL is looked for, or another.
+    let url = "postgres://me:hunter2 x@127.0.0.1:1/db";
+    let store = Store::new();
+    for words in [
+        &[url][..],
+        &["copy", url],
+        &["copy", "--to", url],
+        &["stats", url],
+        &["import", url],
+        &["backup", url],
+        &["export", url],
+        &["session", url],
+        &["recall", "x", "-k", url],
+        &["recall", "x", "--in", url],
+        &["stats", "--workspace", "x", url],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let ran = store.run(&[words, json].concat());
+            assert!(ran.status != Some(0) && ran.out.is_empty(), "{ran:?}");
+            assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+        }
+    }
 }
 
 #[test]
