@@ -7,6 +7,7 @@ use memkeep_core::{
     ListSteps, ListTurns, Note, NoteId, Page, RecallQuery, Receipt, Record, ReflectiveStore,
     Result, Scan, Scope, Session, SessionId, SessionStore, Sharing, StateEntry, Stats, Step,
     StepId, Turn, TurnId, Workspace, WorkspaceCounts,
+    decide::Prepared,
     verify::{Verify, VerifyReport},
 };
 
@@ -34,7 +35,11 @@ impl Backend for PostgresBackend {
     }
 
     async fn commit(&self, batch: Batch) -> Result<Receipt> {
-        self.store.finish("commit", Arc::clone(&self.store).commit(batch.prepare()?)).await
+        self.commit_prepared(batch.prepare()?).await
+    }
+
+    async fn commit_prepared(&self, prepared: Prepared) -> Result<Receipt> {
+        self.store.finish("commit", Arc::clone(&self.store).commit(prepared)).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page<Record>> {

@@ -4,7 +4,7 @@ use std::{fmt::Debug, io, path::Path};
 
 // All that a call takes is written down here.
 #[allow(clippy::wildcard_imports)]
-use memkeep_core::{verify::Verify, *};
+use memkeep_core::{decide::Prepared, verify::Verify, *};
 use serde::Serialize;
 
 use crate::Damage;
@@ -67,6 +67,12 @@ macro_rules! as_json {
 as_json! {
     Batch Op
     NewSession NewTurn NewStep NewEpisode EpisodeRevision NewNote PutState DeleteState NewAudit
+}
+
+impl Call for Prepared {
+    fn text(&self) -> String {
+        format!("Batch::prepare({})?", json(&self.clone().into_batch()))
+    }
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 // Every call of the contract is written down here.
 #[allow(clippy::wildcard_imports)]
 use memkeep_core::{
+    decide::Prepared,
     verify::{Verify, VerifyReport},
     *,
 };
@@ -192,6 +193,7 @@ macro_rules! recorded {
 
 recorded! { Backend {
     async commit(batch: Batch) -> Receipt;
+    async commit_prepared(prepared: Prepared) -> Receipt;
     async scan(scan: &Scan) -> Page<Record>;
     async close() -> ();
     async workspaces() -> Vec<WorkspaceCounts>;

@@ -557,6 +557,8 @@ macro_rules! __memkeep_clauses {
                 "A receipt has one outcome an op, in order: the record as it is stored.";
             any fresh batch_outcome_02 "BATCH-OUTCOME-02" batches::empty_batch
                 "An empty batch is committed, with no outcome.";
+            any fresh batch_prepared_01 "BATCH-PREPARED-01" retries::prepared_before
+                "A batch that was prepared before is committed like any other, and is known by its key.";
             any fresh batch_clock_01 "BATCH-CLOCK-01" batches::one_clock_reading
                 "One clock reading serves a batch: the time of its receipt is that of all its records.";
             any fresh batch_order_01 "BATCH-ORDER-01" batches::insertion_follows_the_ops

@@ -12,7 +12,7 @@ pub use report::CopyReport;
 use self::walk::Walk;
 use crate::{
     Batch, Error, ErrorKind, MemoryBackend, Op, Record, RecordKind, Result, Scope, Session,
-    verify::Verifier,
+    decide::Prepared, verify::Verifier,
 };
 
 /// How many records, and about how many bytes of them, are committed together.
@@ -109,12 +109,12 @@ impl<'s> Copy<'s> {
         Ok(Some(source))
     }
 
-    /// Stores all that comes from `rest`: a batch while the next one is read.
+    /// Stores all that comes from `rest`: a batch while the next one is read and prepared.
     async fn fill(&mut self, mut rest: Walk<'s>) -> Result<()> {
         let mut batch = next_batch(&mut rest).await?;
-        while !batch.ops.is_empty() {
-            let count = batch.ops.len() as u64;
-            let (stored, next) = tokio::join!(self.to.commit(batch), next_batch(&mut rest));
+        while let Some((prepared, count)) = batch {
+            let stored = self.to.commit_prepared(prepared);
+            let (stored, next) = tokio::join!(stored, next_batch(&mut rest));
             stored?;
             batch = next?;
             *self.report.copied.of_mut(rest.kind()) += count;
@@ -157,8 +157,8 @@ impl<'s> Copy<'s> {
     }
 }
 
-/// The next records of `rest`, to be stored together.
-async fn next_batch(rest: &mut Walk<'_>) -> Result<Batch> {
+/// The next records of `rest`, to be stored together, and how many they are.
+async fn next_batch(rest: &mut Walk<'_>) -> Result<Option<(Prepared, u64)>> {
     let mut batch = Batch::new();
     let mut bytes = 0;
     while batch.ops.len() < BATCH
@@ -168,7 +168,13 @@ async fn next_batch(rest: &mut Walk<'_>) -> Result<Batch> {
         bytes += size(&record)?;
         batch.push(Op::Restore { record });
     }
-    Ok(batch)
+    if batch.ops.is_empty() {
+        return Ok(None);
+    }
+    let count = batch.ops.len() as u64;
+    let prepared = batch.prepare()?;
+    prepared.work_ahead();
+    Ok(Some((prepared, count)))
 }
 
 fn differing(message: &str, record: &Record) -> Error {

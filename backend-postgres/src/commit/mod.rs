@@ -39,10 +39,10 @@ struct Answer {
 impl Store {
     /// Commits a group, and answers everyone in it. If it fails, each is tried alone, so that one that
     /// cannot be stored, or waits for others, does not fail its neighbours.
-    fn commit_group(self: Arc<Self>, group: Vec<Waiting>) -> Pending<'static, ()> {
+    fn commit_group(self: Arc<Self>, mut group: Vec<Waiting>) -> Pending<'static, ()> {
         Box::pin(async move {
             let committed = match self.pool.permit().await {
-                Ok(_permit) => self.try_group(&group).await,
+                Ok(_permit) => self.try_group(&mut group).await,
                 Err(error) => Err((error, true)),
             };
             // Nobody waits for an answer any more if the whole runtime ends.
@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// The answers to a group; or why it failed, and whether that goes for each batch of it.
-    async fn try_group(&self, group: &[Waiting]) -> Result<Vec<Answer>, (Error, bool)> {
+    async fn try_group(&self, group: &mut [Waiting]) -> Result<Vec<Answer>, (Error, bool)> {
         let mut tries = Tries::default();
         loop {
             let trouble = match self.apply_group(group).await {
@@ -83,6 +83,11 @@ impl Store {
                 },
                 Err(trouble) => trouble,
             };
+            if trouble.is_contention() && group.iter().any(|waiting| waiting.is_guess) {
+                self.queue.be_wary();
+                group.iter_mut().for_each(Waiting::be_careful);
+                continue;
+            }
             if let Err(error) = tries.again(trouble).await {
                 let for_all = error.kind() == ErrorKind::Unavailable;
                 return Err((error, for_all));
@@ -146,6 +151,9 @@ impl Store {
             if absent != load::Absent::of(needs, &again.rows) {
                 return Err(Trouble::Met);
             }
+        }
+        if group.iter().zip(&answers).any(|(waiting, a)| waiting.is_guess && a.result.is_err()) {
+            return Err(Trouble::Met);
         }
         let recalled = recalled(&changes);
         apply::apply(transaction, changes, &stored).await?;

@@ -1,6 +1,10 @@
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,6 +21,8 @@ use crate::store::Store;
 const COMMITTERS: u32 = 2;
 /// A batch that waits for so long is not kept waiting by those before it.
 const HELD_UP: Duration = Duration::from_millis(50);
+/// After a wrong guess nothing is guessed for so many batches: somebody restores what is there.
+const WARY: u32 = 64;
 /// How many batches, and how many bytes of text, are committed as one transaction at most.
 const GROUP_BATCHES: usize = 256;
 const GROUP_BYTES: usize = 16 << 20;
@@ -25,10 +31,19 @@ const GROUP_BYTES: usize = 16 << 20;
 pub(super) struct Waiting {
     pub(super) prepared: Arc<Prepared>,
     pub(super) needs: Needs,
+    /// Whether that is enough only if what the batch restores is not there yet.
+    pub(super) is_guess: bool,
     pub(super) reply: oneshot::Sender<Result<Receipt>>,
 }
 
 impl Waiting {
+    /// Needs all that it may need.
+    pub(super) fn be_careful(&mut self) {
+        if mem::take(&mut self.is_guess) {
+            self.needs = self.prepared.needs();
+        }
+    }
+
     /// What forgets a workspace locks everything in it, and goes alone.
     fn goes_alone(&self) -> bool {
         !self.needs.workspaces.is_empty()
@@ -37,7 +52,11 @@ impl Waiting {
 
 /// The batches that wait. All that do are committed as one transaction; the first one at once.
 #[derive(Default)]
-pub(crate) struct Queue(Mutex<State>);
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    /// For how many batches nothing is guessed.
+    wary: AtomicU32,
+}
 
 #[derive(Default)]
 struct State {
@@ -46,17 +65,30 @@ struct State {
 }
 
 impl Queue {
+    /// Whether a batch that only restores records is taken to restore what is not there.
+    fn may_guess(&self) -> bool {
+        let less = |wary: u32| wary.checked_sub(1);
+        self.wary.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_err()
+    }
+
+    /// A guess was wrong, so others may be.
+    pub(super) fn be_wary(&self) {
+        self.wary.store(WARY, Ordering::Release);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Store {
     pub(crate) async fn commit(self: Arc<Self>, prepared: Prepared) -> Result<Receipt> {
         let _accepted = self.pool.accept()?;
-        let (needs, prepared) = (prepared.needs(), Arc::new(prepared));
+        let guess = prepared.needs_if_new().filter(|_| self.queue.may_guess());
+        let is_guess = guess.is_some();
+        let (needs, prepared) = (guess.unwrap_or_else(|| prepared.needs()), Arc::new(prepared));
         let (reply, mut answer) = oneshot::channel();
-        self.queue.state().waiting.push_back(Waiting { prepared, needs, reply });
+        self.queue.state().waiting.push_back(Waiting { prepared, needs, is_guess, reply });
         self.start_committer(COMMITTERS);
         let cut = |e| Error::new(ErrorKind::Unexpected, "the call was cut short").caused_by(e);
         if let Ok(answered) = tokio::time::timeout(HELD_UP, &mut answer).await {

@@ -1,7 +1,7 @@
 //! Throwaway PostgreSQL servers for tests.
 //!
 //! A server ends with the process that started it, however that ends, and takes its files with it.
-//! Tests are written in [`server_tests!`], [`suite!`] and [`pooled_suite!`]: where PostgreSQL, or PgBouncer
+//! Tests are written in [`server_tests!`], [`suite!`] and [`pooled_suite!`]: where PostgreSQL, or `PgBouncer`
 //! for the last, is not installed they are ignored and say so; with `MEMKEEP_REQUIRE_POSTGRES` set they fail there.
 
 mod binaries;

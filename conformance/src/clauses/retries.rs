@@ -57,6 +57,27 @@ pub(crate) async fn same_batch_again(case: &mut Case) -> Verdict {
     case.verify().await
 }
 
+pub(crate) async fn prepared_before(case: &mut Case) -> Verdict {
+    let store = case.handle();
+    let prepared = keyed(&store).prepare()?;
+    case.set_clock(Case::at(60_000_000));
+    let first = store.backend.commit_prepared(prepared.clone()).await?;
+    must_equal!(first.at, case.now(), "the receipt's time");
+    let stored = all_records(&store).await?;
+    must!(!stored.is_empty(), stored, "what is stored");
+    let again = store.backend.commit_prepared(prepared).await?;
+    must_equal!(again, first, "the receipt of the batch committed again");
+    let again = store.backend.commit(keyed(&store)).await?;
+    must_equal!(again, first, "the receipt of the same batch");
+    must_equal!(all_records(&store).await?, stored, "what is stored");
+    // Ids that preparing generates are none of the caller's.
+    let batch = anonymous(&store, "named").key("anonymous");
+    let first = store.backend.commit(batch.clone()).await?;
+    let again = store.backend.commit_prepared(batch.prepare()?).await?;
+    must_equal!(again, first, "the receipt of a batch without ids");
+    case.verify().await
+}
+
 pub(crate) async fn another_batch(case: &mut Case) -> Verdict {
     let store = case.handle();
     store.backend.commit(keyed(&store)).await?;

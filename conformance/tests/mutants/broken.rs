@@ -2,6 +2,7 @@ use std::{any::Any, future::Future, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use memkeep_core::{
+    decide::Prepared,
     verify::{Verify, VerifyReport},
     *,
 };
@@ -77,6 +78,9 @@ impl Backend for Broken {
     }
     async fn commit(&self, batch: Batch) -> Result<Receipt> {
         self.call(batch, |store, batch| async move { store.commit(batch).await }).await
+    }
+    async fn commit_prepared(&self, prepared: Prepared) -> Result<Receipt> {
+        self.call(prepared, |store, p| async move { store.commit_prepared(p).await }).await
     }
     async fn scan(&self, scan: &Scan) -> Result<Page<Record>> {
         call!(self, scan(scan))

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    AuditId, EpisodeId, NoteId, Op, Record, SessionId, StateKey, StepId, TurnId, Workspace,
-    decide::Prepared,
+    AuditId, EpisodeId, NoteId, Op, Record, SessionId, StateKey, Step, StepId, Turn, TurnId,
+    Workspace, decide::Prepared,
 };
 
 /// The rows that a batch touches, in a fixed order, so that two writers who lock them as they come
@@ -45,6 +45,19 @@ impl Needs {
             needs.add(&prepared.op, prepared.generated);
         }
         needs
+    }
+
+    /// Of a batch that only restores records, if none of them is there.
+    pub(super) fn if_new(prepared: &Prepared) -> Option<Self> {
+        if prepared.key().is_some() {
+            return None;
+        }
+        let mut needs = Self::default();
+        for prepared in prepared.ops() {
+            let Op::Restore { record } = &prepared.op else { return None };
+            needs.around(record);
+        }
+        Some(needs)
     }
 
     /// A generated id is new, so no row can be there under it.
@@ -113,17 +126,16 @@ impl Needs {
     }
 
     fn restore(&mut self, record: &Record) {
+        self.around(record);
         match record {
             Record::Session(r) => {
                 self.sessions.insert(r.id.clone());
             }
             Record::Turn(r) => {
-                self.sessions.insert(r.session.clone());
                 self.turns.insert(r.id.clone());
                 self.turn_slots.insert((r.session.clone(), r.index));
             }
             Record::Step(r) => {
-                self.sessions.insert(r.session.clone());
                 self.steps.insert(r.id.clone());
                 self.step_slots.insert((r.session.clone(), r.index));
             }
@@ -133,13 +145,26 @@ impl Needs {
             Record::Note(r) => {
                 self.notes.insert(r.id.clone());
             }
+            Record::State(_) => {}
+            Record::Audit(r) => {
+                self.audits.insert(r.id.clone());
+            }
+        }
+    }
+
+    /// What a record that is restored belongs to; of state, the slot itself.
+    fn around(&mut self, record: &Record) {
+        match record {
+            Record::Turn(Turn { session, .. }) | Record::Step(Step { session, .. }) => {
+                self.sessions.insert(session.clone());
+            }
             Record::State(r) => {
                 self.states.insert(r.state_key());
             }
             Record::Audit(r) => {
-                self.audits.insert(r.id.clone());
                 self.audit_heads.insert(r.workspace.clone());
             }
+            Record::Session(_) | Record::Episode(_) | Record::Note(_) => {}
         }
     }
 }

@@ -58,6 +58,16 @@ impl Prepared {
         Needs::of(self)
     }
 
+    /// The rows that must be loaded for [`decide`](super::decide) if nothing is there yet of what the batch
+    /// restores: fewer than it [needs](Self::needs). None if it does anything else, or has an idempotency
+    /// key.
+    ///
+    /// It is for backends whose tables refuse a second record under an id, or at an index of a session. If
+    /// they do, or if `decide` refuses the batch, it must be decided anew over all that it needs.
+    pub fn needs_if_new(&self) -> Option<Needs> {
+        Needs::if_new(self)
+    }
+
     /// The workspaces that the batch names for what it puts, for backends that lock them; not those
     /// that a record has from its session or source.
     pub fn workspaces(&self) -> BTreeSet<Workspace> {
@@ -76,6 +86,12 @@ impl Prepared {
             _ => None,
         });
         named.collect()
+    }
+
+    /// The batch that was prepared.
+    pub fn into_batch(self) -> Batch {
+        let ops = self.ops.into_iter().map(PreparedOp::into_op).collect();
+        Batch { ops, key: self.key.map(|(key, _)| key) }
     }
 
     /// How many bytes of text and JSON the batch holds.
@@ -118,6 +134,21 @@ impl PreparedOp {
     fn new(mut op: Op) -> Self {
         let generated = fill_id(&mut op);
         Self { op, generated, origin: OnceLock::new() }
+    }
+
+    fn into_op(mut self) -> Op {
+        if self.generated {
+            match &mut self.op {
+                Op::StartSession(new) | Op::EnsureSession(new) => new.id = None,
+                Op::RecordTurn(new) => new.id = None,
+                Op::RecordStep(new) => new.id = None,
+                Op::AddEpisode(new) => new.id = None,
+                Op::AddNote(new) => new.id = None,
+                Op::AppendAudit(new) => new.id = None,
+                _ => {}
+            }
+        }
+        self.op
     }
 
     /// The origin of what it creates under an id that the caller chose, of the kinds that have one.

@@ -17,6 +17,7 @@ use crate::{
     ListSessions, ListStates, ListSteps, ListTurns, Note, NoteId, Page, RecallQuery, Receipt,
     Record, ReflectiveStore, Result, Scan, Scope, Session, SessionId, SessionStore, StateEntry,
     Stats, Step, StepId, SystemClock, Turn, TurnId, Workspace, WorkspaceCounts,
+    decide::Prepared,
     recall::{
         Language,
         index::{CACHE_BYTES, Cache},
@@ -121,7 +122,11 @@ impl<E: Engine> Backend for Embedded<E> {
     }
 
     async fn commit(&self, batch: Batch) -> Result<Receipt> {
-        self.group.commit(batch.prepare()?).await
+        self.commit_prepared(batch.prepare()?).await
+    }
+
+    async fn commit_prepared(&self, prepared: Prepared) -> Result<Receipt> {
+        self.group.commit(prepared).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page<Record>> {

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use crate::{
     Batch, Counts, Error, ErrorKind, Feed, Op, Outcome, Page, Prune, Receipt, Record, RecordKind,
-    Result, Scan, Scope, Workspace, maintain,
+    Result, Scan, Scope, Workspace,
+    decide::Prepared,
+    maintain,
     recall::Language,
     verify::{Verify, VerifyReport},
 };
@@ -75,6 +77,12 @@ pub trait Backend: Send + Sync + 'static {
     /// position under `op` (`BATCH-ATOMIC-02`) and without content (`ERROR-CONTENT-01`); `Timeout`,
     /// `ReadOnly`, `StorageFull`, `Closed`, `Unavailable`.
     async fn commit(&self, batch: Batch) -> Result<Receipt>;
+
+    /// Commits a batch that was [prepared](Batch::prepare) before, while something else was waited for.
+    /// Else it is [`commit`](Self::commit) (`BATCH-PREPARED-01`).
+    async fn commit_prepared(&self, prepared: Prepared) -> Result<Receipt> {
+        self.commit(prepared.into_batch()).await
+    }
 
     /// Reads every record of a kind in order of insertion: what exports, verification and the
     /// provided recall stand on. Sessions come without `first_prompt`, state as slots.

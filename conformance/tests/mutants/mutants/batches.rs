@@ -8,7 +8,10 @@ use std::{
     },
 };
 
-use memkeep_core::{decide::Change, *};
+use memkeep_core::{
+    decide::{Change, Prepared},
+    *,
+};
 
 use crate::{
     defect::Store,
@@ -222,6 +225,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
             if batch.ops.is_empty() {
                 *result = Err(Error::invalid("batch", "there is nothing to do"));
             }
+        })
+    }),
+    mutant("a batch that was prepared loses its key", &["BATCH-PREPARED-01"], |d| {
+        d.before(|prepared: &mut Prepared| {
+            let batch = Batch { key: None, ..prepared.clone().into_batch() };
+            *prepared = batch.prepare().unwrap();
         })
     }),
     mutant("an outcome is left out", &["BATCH-LATER-01"], |d| {
