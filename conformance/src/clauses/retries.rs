@@ -71,7 +71,7 @@ pub(crate) async fn prepared_before(case: &mut Case) -> Verdict {
     must_equal!(again, first, "the receipt of the same batch");
     must_equal!(all_records(&store).await?, stored, "what is stored");
     // Ids that preparing generates are none of the caller's.
-    let batch = anonymous(&store, "named").key("anonymous");
+    let batch = anonymous(&store, "other").key("anonymous");
     let first = store.backend.commit(batch.clone()).await?;
     let again = store.backend.commit_prepared(batch.prepare()?).await?;
     must_equal!(again, first, "the receipt of a batch without ids");
