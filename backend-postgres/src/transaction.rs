@@ -39,11 +39,8 @@ impl Mode<'_> {
 
     fn sql(self) -> &'static str {
         match self {
-            // What a batch needs is found by indexes, whatever the statistics say of tables that grow; to
-            // compile that takes longer than to run it.
-            Self::Write => {
-                "READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
-            }
+            // What a batch needs is found by indexes, whatever the statistics say of tables that grow.
+            Self::Write => "READ COMMITTED READ WRITE; SET LOCAL enable_seqscan = off",
             Self::WriteSnapshot => "REPEATABLE READ READ WRITE",
             Self::Read | Self::Standby(_) => "REPEATABLE READ READ ONLY",
         }
@@ -61,13 +58,14 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// The statements that set them until the transaction ends. Whatever a pooler between us and the
-    /// server hands on to others, nothing of this stays.
+    /// server hands on to others, nothing of this stays. No statement is compiled: that takes longer than
+    /// to run it, and the server would compile some whose cost it cannot tell.
     fn sql(self) -> String {
         let millis = |limit: Duration| limit.as_millis().min(i32::MAX as u128);
         let (statement, lock) = (millis(self.statement), millis(self.lock));
         format!(
             "SET LOCAL statement_timeout = {statement}; SET LOCAL lock_timeout = {lock}; \
-             SET LOCAL idle_in_transaction_session_timeout = {statement}"
+             SET LOCAL idle_in_transaction_session_timeout = {statement}; SET LOCAL jit = off"
         )
     }
 }
