@@ -55,6 +55,11 @@ impl Trouble {
         matches!(self.code(), Some("40001" | "40P01" | "23505"))
     }
 
+    /// Nothing can be written: the role may not, or there is no room. What is there can be read.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self.code(), Some("42501" | "53100"))
+    }
+
     /// The connection is of no more use: it broke, or its server stops or takes no writes any more.
     pub(crate) fn is_lost(&self) -> bool {
         match self {

@@ -99,11 +99,14 @@ impl Names {
         )
     }
 
-    /// The template of statements that make writers enter by another gate and wait for those who have
-    /// entered by this one, 0 or 1.
-    pub(crate) fn clear_gate(&self, gate: u32) -> String {
-        let (open, lock) = (2 - gate, self.lock(GATE + gate, false));
-        format!("SELECT setval(@GATES, {open}); SELECT {lock}")
+    /// The template of the statement that makes writers enter by a gate, 0 or 1.
+    pub(crate) fn open_gate(gate: u32) -> String {
+        format!("SELECT setval(@GATES, {})", gate + 1)
+    }
+
+    /// The statement that waits for those who have entered by a gate.
+    pub(crate) fn lock_gate(&self, gate: u32) -> String {
+        format!("SELECT {}", self.lock(GATE + gate, false))
     }
 
     /// The call that keeps others from migrating.

@@ -3,7 +3,8 @@
 use std::{fs, process::Command, time::Duration};
 
 use memkeep_core::{
-    Backend as _, EpisodicBackend as _, ErrorKind, ListEpisodes, NewEpisode, Result, Scope,
+    Backend as _, EpisodicBackend as _, ErrorKind, ListEpisodes, NewEpisode, RecallQuery,
+    RecordKind, Result, Scan, Scope, verify::Verify,
 };
 use memkeep_postgres::{Host, PostgresBackend, PostgresConfig, TlsMode};
 use memkeep_postgres_testing::{Server, server_tests};
@@ -106,6 +107,24 @@ server_tests! {
         }
         let long = config(&socket, "schemas").schema("x".repeat(64));
         assert_eq!(refused(long).await.kind(), ErrorKind::InvalidArgument);
+    }
+
+    async fn who_may_only_read_reads_everything() {
+        let socket = empty("read").await;
+        let store = config(&socket, "read").open().await.unwrap();
+        add(&store, "there").await.unwrap();
+        let mut admin = connect(&socket, "read").await.unwrap();
+        run(&mut admin, "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA memkeep TO reader; \
+            GRANT SELECT ON ALL TABLES IN SCHEMA memkeep TO reader; \
+            GRANT SELECT ON ALL SEQUENCES IN SCHEMA memkeep TO reader").await.unwrap();
+        let reader = config(&socket, "read").user("reader").open().await.unwrap();
+        assert_eq!(ids(&reader).await, ["there"]);
+        let scan = Scan::new(RecordKind::Episode);
+        assert_eq!(reader.scan(&scan).await.unwrap(), store.scan(&scan).await.unwrap());
+        let query = RecallQuery::new("problem");
+        assert_eq!(reader.recall(&query).await.unwrap(), store.recall(&query).await.unwrap());
+        assert!(reader.verify(&Verify::new()).await.unwrap().is_clean());
+        assert_eq!(add(&reader, "new").await.unwrap_err().kind(), ErrorKind::ReadOnly);
     }
 
     async fn what_is_not_there_is_told() {

@@ -13,6 +13,8 @@ use sqlx::{Row as _, postgres::PgRow};
 use super::select::{Select, to_i64};
 use crate::{
     cells::Cells,
+    error::Trouble,
+    names::Names,
     rows::{IntoRecord, decode},
     store::{Store, Tries},
     transaction::{Attempt, Mode, Transaction},
@@ -67,7 +69,12 @@ impl Store {
     pub(crate) async fn settle(&self) -> Result<i64> {
         let mut tries = Tries::default();
         loop {
-            match self.settle_once().await {
+            let mut settled = self.settle_once(Mode::Write).await;
+            if settled.as_ref().is_err_and(Trouble::is_read_only) {
+                // Who may not write opens no other gate: others wait as long as we do.
+                settled = self.settle_once(Mode::Read).await;
+            }
+            match settled {
                 Ok(settled) => {
                     self.settled.fetch_max(settled, Ordering::AcqRel);
                     return Ok(settled);
@@ -79,21 +86,26 @@ impl Store {
 
     /// Who has taken numbers has entered by one of the gates. While we wait at one, others enter by the
     /// other, so that nobody waits for us.
-    async fn settle_once(&self) -> Attempt<i64> {
+    async fn settle_once(&self, mode: Mode<'_>) -> Attempt<i64> {
         // What a sequence has given out is seen by all at once.
         let next =
             "SELECT CASE WHEN is_called THEN last_value + 1 ELSE last_value END FROM @numbers";
-        let rows = self.clear_gate(0, next).await?;
+        let rows = self.clear_gate(mode, 0, next).await?;
         let number = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        self.clear_gate(1, "SELECT 0").await?;
+        self.clear_gate(mode, 1, "SELECT 0").await?;
         Ok(number)
     }
 
     /// Waits, after a first statement, for all who have entered by a gate; returns all rows.
-    async fn clear_gate(&self, gate: u32, first: &str) -> Attempt<Vec<PgRow>> {
-        let later = Transaction::later(&self.pool, &self.names, Mode::Write, self.limits);
+    async fn clear_gate(&self, mode: Mode<'_>, gate: u32, first: &str) -> Attempt<Vec<PgRow>> {
+        let later = Transaction::later(&self.pool, &self.names, mode, self.limits);
         let mut transaction = later.await?;
-        let list = format!("{first}; {}", self.names.clear_gate(gate));
+        let (lock, open) = (self.names.lock_gate(gate), Names::open_gate(1 - gate));
+        // Which gate is open is never lost: it is set before it matters.
+        let list = match mode {
+            Mode::Write => format!("{first}; SET LOCAL synchronous_commit = off; {open}; {lock}"),
+            _ => format!("{first}; {lock}"),
+        };
         let rows = transaction.last_list(&list).await;
         transaction.end(rows).await
     }
