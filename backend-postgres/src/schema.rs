@@ -184,8 +184,8 @@ const VERSION_2: &[&str] = &[
 /// How far the recall indexes have come, so that a record that is new needs no row beside its own. And two
 /// gates in the place of one: the value of the sequence says by which writers enter.
 const VERSION_3: &[&str] = &[
-    // Who writes has read the version; who makes an index of the tail, which must be the last of it, has
-    // read that.
+    // Who writes has read the version, who indexes has read the tail: so all of them are waited for, and
+    // those that come later fail.
     "LOCK TABLE @memkeep IN ACCESS EXCLUSIVE MODE",
     "DROP TABLE @recall_tail",
     "DELETE FROM @recall_blobs",

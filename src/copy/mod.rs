@@ -172,9 +172,7 @@ async fn next_batch(rest: &mut Walk<'_>) -> Result<Option<(Prepared, u64)>> {
         return Ok(None);
     }
     let count = batch.ops.len() as u64;
-    let prepared = batch.prepare()?;
-    prepared.work_ahead();
-    Ok(Some((prepared, count)))
+    Ok(Some((batch.prepare()?, count)))
 }
 
 fn differing(message: &str, record: &Record) -> Error {

@@ -1,4 +1,8 @@
-use std::{future::poll_fn, mem, pin::Pin, task::Poll};
+use std::{
+    future::{poll_fn, ready},
+    pin::Pin,
+    task::Poll,
+};
 
 use crate::{Cursor, MemoryBackend, Page, Record, RecordKind, Result, Scan};
 
@@ -11,20 +15,15 @@ pub(super) struct Walk<'s> {
     store: &'s dyn MemoryBackend,
     kind: RecordKind,
     page: std::vec::IntoIter<Record>,
-    next: Next<'s>,
+    /// What reads the next page, if there is one.
+    next: Option<Read<'s>>,
 }
 
 type Read<'s> = Pin<Box<dyn Future<Output = Result<Page<Record>>> + Send + 's>>;
 
-enum Next<'s> {
-    Asked(Read<'s>),
-    Here(Result<Page<Record>>),
-    End,
-}
-
 impl<'s> Walk<'s> {
     pub(super) fn new(store: &'s dyn MemoryBackend, kind: RecordKind) -> Self {
-        let next = Next::Asked(read(store, kind, None));
+        let next = Some(read(store, kind, None));
         Self { store, kind, page: Vec::new().into_iter(), next }
     }
 
@@ -37,14 +36,11 @@ impl<'s> Walk<'s> {
             if let Some(record) = self.page.next() {
                 return Ok(Some(record));
             }
-            let page = match mem::replace(&mut self.next, Next::End) {
-                Next::Asked(read) => read.await?,
-                Next::Here(page) => page?,
-                Next::End => return Ok(None),
-            };
+            let Some(read_next) = self.next.take() else { return Ok(None) };
+            let page = read_next.await?;
             self.page = page.items.into_iter();
             if page.next.is_some() {
-                self.next = begun(read(self.store, self.kind, page.next)).await;
+                self.next = Some(begun(read(self.store, self.kind, page.next)).await);
             }
         }
     }
@@ -59,10 +55,9 @@ fn read(store: &dyn MemoryBackend, kind: RecordKind, after: Option<Cursor>) -> R
 }
 
 /// A store begins to read when it is asked, and goes on by itself.
-async fn begun(mut read: Read<'_>) -> Next<'_> {
-    let first = poll_fn(|context| Poll::Ready(read.as_mut().poll(context))).await;
-    match first {
-        Poll::Ready(page) => Next::Here(page),
-        Poll::Pending => Next::Asked(read),
+async fn begun(mut read: Read<'_>) -> Read<'_> {
+    match poll_fn(|context| Poll::Ready(read.as_mut().poll(context))).await {
+        Poll::Ready(page) => Box::pin(ready(page)),
+        Poll::Pending => read,
     }
 }

@@ -15,8 +15,6 @@ use memkeep_core::{
     decide::{Change, Needs, Put, decide},
 };
 
-use tokio::task::JoinHandle;
-
 pub(crate) use self::queue::Queue;
 use self::queue::Waiting;
 use crate::{
@@ -25,9 +23,6 @@ use crate::{
     store::{Pending, Store, Tries},
     transaction::{Attempt, Mode, Transaction},
 };
-
-/// How much text is worth a second thread.
-const AHEAD_BYTES: usize = 64 << 10;
 
 /// What a batch came to.
 struct Answer {
@@ -83,6 +78,7 @@ impl Store {
                 },
                 Err(trouble) => trouble,
             };
+            // What was refused, or met others, may be there already.
             if trouble.is_contention() && group.iter().any(|waiting| waiting.is_guess) {
                 self.queue.be_wary();
                 group.iter_mut().for_each(Waiting::be_careful);
@@ -120,12 +116,7 @@ impl Store {
         };
         let workspaces = locks::everything_of(transaction, &needs.workspaces).await?;
         let keys: Vec<&str> = group.iter().filter_map(|w| w.needs.receipt.as_deref()).collect();
-        let ahead = work_ahead(group);
         let mut known = load::load(transaction, needs, &keys).await?;
-        if let Some(ahead) = ahead {
-            // What it did not come to is done by `decide`.
-            let _ = ahead.await;
-        }
         known.rows.workspaces = workspaces;
         let absent = load::Absent::of(needs, &known.rows);
         let stored: HashSet<String> = known.receipts.keys().cloned().collect();
@@ -144,6 +135,9 @@ impl Store {
                 Err(refused) => Answer { result: Err(refused), is_news: false },
             });
         }
+        if group.iter().zip(&answers).any(|(waiting, a)| waiting.is_guess && a.result.is_err()) {
+            return Err(Trouble::Met);
+        }
         if !changes.is_empty() && absent.matters(&changes) {
             // Nothing locks a row that is not there. By now everything else is locked, so what is
             // missing still has been missing all the time.
@@ -151,9 +145,6 @@ impl Store {
             if absent != load::Absent::of(needs, &again.rows) {
                 return Err(Trouble::Met);
             }
-        }
-        if group.iter().zip(&answers).any(|(waiting, a)| waiting.is_guess && a.result.is_err()) {
-            return Err(Trouble::Met);
         }
         let recalled = recalled(&changes);
         apply::apply(transaction, changes, &stored).await?;
@@ -171,14 +162,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// While the server looks for what a group needs, a processor is free for what needs no row.
-fn work_ahead(group: &[Waiting]) -> Option<JoinHandle<()>> {
-    let prepared: Vec<_> = group.iter().map(|waiting| Arc::clone(&waiting.prepared)).collect();
-    let bytes: usize = prepared.iter().map(|prepared| prepared.bytes()).sum();
-    let work = move || prepared.iter().for_each(|prepared| prepared.work_ahead());
-    (bytes >= AHEAD_BYTES).then(|| tokio::task::spawn_blocking(work))
 }
 
 /// How many changes make a difference to recall, by kind.

@@ -29,7 +29,7 @@ const GROUP_BYTES: usize = 16 << 20;
 
 /// A batch that waits to be committed.
 pub(super) struct Waiting {
-    pub(super) prepared: Arc<Prepared>,
+    pub(super) prepared: Prepared,
     pub(super) needs: Needs,
     /// Whether that is enough only if what the batch restores is not there yet.
     pub(super) is_guess: bool,
@@ -86,7 +86,7 @@ impl Store {
         let _accepted = self.pool.accept()?;
         let guess = prepared.needs_if_new().filter(|_| self.queue.may_guess());
         let is_guess = guess.is_some();
-        let (needs, prepared) = (guess.unwrap_or_else(|| prepared.needs()), Arc::new(prepared));
+        let needs = guess.unwrap_or_else(|| prepared.needs());
         let (reply, mut answer) = oneshot::channel();
         self.queue.state().waiting.push_back(Waiting { prepared, needs, is_guess, reply });
         self.start_committer(COMMITTERS);

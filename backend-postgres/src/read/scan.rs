@@ -7,8 +7,7 @@ use memkeep_core::{
     AuditRecord, Episode, Note, Page, Position, Record, RecordKind, Result, Scan, Scope, Session,
     StateSlot, Step, Turn,
 };
-
-use sqlx::{Row as _, postgres::PgRow};
+use sqlx::Row as _;
 
 use super::select::{Select, to_i64};
 use crate::{
@@ -87,27 +86,27 @@ impl Store {
     /// Who has taken numbers has entered by one of the gates. While we wait at one, others enter by the
     /// other, so that nobody waits for us.
     async fn settle_once(&self, mode: Mode<'_>) -> Attempt<i64> {
-        // What a sequence has given out is seen by all at once.
-        let next =
-            "SELECT CASE WHEN is_called THEN last_value + 1 ELSE last_value END FROM @numbers";
-        let rows = self.clear_gate(mode, 0, next).await?;
-        let number = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        self.clear_gate(mode, 1, "SELECT 0").await?;
-        Ok(number)
+        let next = self.clear_gate(mode, 0).await?;
+        self.clear_gate(mode, 1).await?;
+        Ok(next)
     }
 
-    /// Waits, after a first statement, for all who have entered by a gate; returns all rows.
-    async fn clear_gate(&self, mode: Mode<'_>, gate: u32, first: &str) -> Attempt<Vec<PgRow>> {
+    /// Waits for all who have entered by a gate; returns the number that was next before that.
+    async fn clear_gate(&self, mode: Mode<'_>, gate: u32) -> Attempt<i64> {
         let later = Transaction::later(&self.pool, &self.names, mode, self.limits);
         let mut transaction = later.await?;
         let (lock, open) = (self.names.lock_gate(gate), Names::open_gate(1 - gate));
-        // Which gate is open is never lost: it is set before it matters.
+        // What a sequence has given out is seen by all at once.
+        let next =
+            "SELECT CASE WHEN is_called THEN last_value + 1 ELSE last_value END FROM @numbers";
+        // No disk is waited for: to a server that starts anew it is the same which gate is open.
         let list = match mode {
-            Mode::Write => format!("{first}; SET LOCAL synchronous_commit = off; {open}; {lock}"),
-            _ => format!("{first}; {lock}"),
+            Mode::Write => format!("{next}; SET LOCAL synchronous_commit = off; {open}; {lock}"),
+            _ => format!("{next}; {lock}"),
         };
         let rows = transaction.last_list(&list).await;
-        transaction.end(rows).await
+        let rows = transaction.end(rows).await?;
+        Ok(rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?)
     }
 }
 

@@ -25,6 +25,9 @@ use crate::{
 const FORM: &str = "workspace, created_at, open, session, position, role, text, more";
 /// How many they are.
 const WIDTH: usize = 8;
+/// The form of a record that the index has not come to.
+const NONE: &str = "NULL::text, NULL::bigint, NULL::boolean, NULL::bigint, NULL::bigint, NULL::text, \
+                    NULL::text, NULL::text";
 
 /// About how many bytes of text are taken in at once.
 const BYTES: usize = 32 << 20;
@@ -177,10 +180,6 @@ fn forms(kind: RecordKind, first: &str, from: &str, only: &str) -> String {
          AS n(home, {now}) ON TRUE {only}"
     )
 }
-
-/// The form of a record that the index has not come to.
-const NONE: &str = "NULL::text, NULL::bigint, NULL::boolean, NULL::bigint, NULL::bigint, NULL::text, \
-                    NULL::text, NULL::text";
 
 /// The statement that reads the records of a kind with numbers after `after` and before `below`, at most
 /// `limit` of them and about [`BYTES`] of text, and which changes there are of those and of what was

@@ -110,16 +110,6 @@ enum Stage {
     Begun,
 }
 
-/// What is to come in.
-enum Tail {
-    /// So little that it can wait.
-    Little,
-    /// It is to be told first below which number all is settled.
-    Unsettled,
-    /// What is below that number, and whether there is an index, and how far it has come.
-    Settled { below: i64, last: Option<i64> },
-}
-
 impl Store {
     /// Does a bit of what there is to do for the index of a kind.
     pub(crate) async fn tend(&self, kind: RecordKind, urge: Urge) -> Result<Done> {
@@ -195,16 +185,16 @@ impl Store {
         if stage == Stage::Foreign {
             return Ok(Some(Done::Nothing));
         }
-        let taken = match tail_of(transaction, kind, urge, stage, settled).await? {
-            Tail::Unsettled => return Ok(None),
-            Tail::Little => false,
-            Tail::Settled { below, last } => {
-                self.take_in(transaction, kind, last, below, now).await?;
-                true
-            }
-        };
+        let enough = if urge == Urge::Due { BULK } else { 1 };
+        let (there, last) = tail_of(transaction, kind, enough).await?;
+        let last = last.filter(|_| stage == Stage::Begun);
+        let is_due = last.is_none() || there >= enough;
+        if is_due {
+            let Some(below) = settled else { return Ok(None) };
+            self.take_in(transaction, kind, last, below, now).await?;
+        }
         let kept = self.keep(transaction, kind, urge, now).await?;
-        Ok(Some(if taken || kept { Done::Something } else { Done::Nothing }))
+        Ok(Some(if is_due || kept { Done::Something } else { Done::Nothing }))
     }
 
     /// Makes a segment of what came before the number `below`, or of the first of it. `last` is how far
@@ -396,23 +386,16 @@ pub(crate) async fn drop_index(transaction: &mut Transaction, kind: RecordKind) 
     Ok(())
 }
 
-/// Looks whether there is so much to come in that it is to be done.
+/// How much is to come in, counted up to `limit`, and how far the index has come, if it is there.
 async fn tail_of(
     transaction: &mut Transaction,
     kind: RecordKind,
-    urge: Urge,
-    stage: Stage,
-    settled: Option<i64>,
-) -> Attempt<Tail> {
-    let enough = if urge == Urge::Due { BULK } else { 1 };
-    let rows = transaction.list(&tail::count(kind, "0", enough)).await?;
+    limit: usize,
+) -> Attempt<(usize, Option<i64>)> {
+    let rows = transaction.list(&tail::count(kind, "0", limit)).await?;
     let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
-    let (there, last): (i64, Option<i64>) = (row.try_get(1)?, row.try_get(2)?);
-    let last = last.filter(|_| stage == Stage::Begun);
-    if last.is_some() && usize::try_from(there).is_ok_and(|there| there < enough) {
-        return Ok(Tail::Little);
-    }
-    Ok(settled.map_or(Tail::Unsettled, |below| Tail::Settled { below, last }))
+    let there: i64 = row.try_get(1)?;
+    Ok((usize::try_from(there).unwrap_or(usize::MAX), row.try_get(2)?))
 }
 
 fn stage(desk: &Desk, language: Language) -> Result<Stage> {

@@ -168,8 +168,8 @@ impl Decider {
     fn op(&mut self, prepared: &PreparedOp) -> Result<Done> {
         let generated = prepared.generated;
         match &prepared.op {
-            Op::StartSession(new) => self.start_session(new, prepared.origin(), false),
-            Op::EnsureSession(new) => self.start_session(new, prepared.origin(), true),
+            Op::StartSession(new) => self.start_session(new, prepared.origin, false),
+            Op::EnsureSession(new) => self.start_session(new, prepared.origin, true),
             Op::EndSession { session, at } => self.end_session(session, *at),
             Op::ResumeSession { session } => self.change_session(session, |s| s.ended_at = None),
             Op::SetSummary { session, summary } => {
@@ -178,7 +178,7 @@ impl Decider {
             Op::DeleteSession { session, ended_before } => {
                 Ok(self.delete_session(session, *ended_before))
             }
-            Op::RecordTurn(new) => self.record_turn(new, prepared.origin()),
+            Op::RecordTurn(new) => self.record_turn(new, prepared.origin),
             Op::RecordStep(new) => self.record_step(new, generated),
             Op::DeleteTurn { turn } => self.delete_turn(turn),
             Op::TagTurn { turn, name, value } => self.change_turn(turn, |t| {
@@ -190,7 +190,7 @@ impl Decider {
             Op::SetEmbedding { turn, embedding_id } => {
                 self.change_turn(turn, |t| t.embedding_id.clone_from(embedding_id))
             }
-            Op::AddEpisode(new) => self.add_episode(new, prepared.origin()),
+            Op::AddEpisode(new) => self.add_episode(new, prepared.origin),
             Op::ReviseEpisode(revision) => self.revise_episode(revision),
             Op::SetEpisodeOpen { episode, open } => self.set_episode_open(episode, *open),
             Op::DeleteEpisode { episode, closed_before } => {
@@ -207,7 +207,7 @@ impl Decider {
                 self.receipts_before = self.receipts_before.max(Some(before));
                 Ok(deleted(Deleted::default()))
             }
-            Op::Restore { record } => self.restore(record, prepared.origin()),
+            Op::Restore { record } => self.restore(record, prepared.origin),
         }
     }
 

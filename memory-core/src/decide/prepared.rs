@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, sync::OnceLock};
+use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
@@ -22,9 +22,9 @@ pub struct Prepared {
 }
 
 impl Batch {
-    /// Checks the batch against the bounds, generates the ids that callers left out, and takes its
-    /// digest if it has an idempotency key. No stored row is needed for it, so it is done before
-    /// the write transaction.
+    /// Checks the batch against the bounds, generates the ids that callers left out, and works out what
+    /// retries are known by: the digest of a batch with an idempotency key, and what each record is
+    /// created from. No stored row is needed for it, so it is done before the write transaction.
     ///
     /// Errors: `InvalidArgument` with the field under `field` and the op's position under `op`.
     pub fn prepare(self) -> Result<Prepared> {
@@ -108,14 +108,6 @@ impl Prepared {
         self.key.as_ref()
     }
 
-    /// Works out the part of [`decide`](super::decide) that takes no stored row: what retries will be
-    /// known by. So that may be done beside a load, or before a lock is taken.
-    pub fn work_ahead(&self) {
-        for op in &self.ops {
-            op.origin();
-        }
-    }
-
     pub(super) fn ops(&self) -> &[PreparedOp] {
         &self.ops
     }
@@ -127,13 +119,23 @@ pub(super) struct PreparedOp {
     pub(super) op: Op,
     /// Whether the id of what it creates was generated.
     pub(super) generated: bool,
-    origin: OnceLock<Option<Origin>>,
+    /// The origin of what it creates under an id that the caller chose, of the kinds that have one.
+    pub(super) origin: Option<Origin>,
 }
 
 impl PreparedOp {
     fn new(mut op: Op) -> Self {
         let generated = fill_id(&mut op);
-        Self { op, generated, origin: OnceLock::new() }
+        let origin = match &op {
+            Op::StartSession(new) | Op::EnsureSession(new) if !generated => Some(origin(new)),
+            Op::RecordTurn(new) if !generated => Some(origin(new)),
+            Op::AddEpisode(new) if !generated => Some(origin(new)),
+            Op::Restore { record: Record::Session(session) } => Some(origin(&underived(session))),
+            Op::Restore { record: Record::Turn(turn) } => Some(origin(turn)),
+            Op::Restore { record: Record::Episode(episode) } => Some(origin(&new_episode(episode))),
+            _ => None,
+        };
+        Self { op, generated, origin }
     }
 
     fn into_op(mut self) -> Op {
@@ -149,19 +151,6 @@ impl PreparedOp {
             }
         }
         self.op
-    }
-
-    /// The origin of what it creates under an id that the caller chose, of the kinds that have one.
-    pub(super) fn origin(&self) -> Option<Origin> {
-        *self.origin.get_or_init(|| match &self.op {
-            Op::StartSession(new) | Op::EnsureSession(new) if !self.generated => Some(origin(new)),
-            Op::RecordTurn(new) if !self.generated => Some(origin(new)),
-            Op::AddEpisode(new) if !self.generated => Some(origin(new)),
-            Op::Restore { record: Record::Session(session) } => Some(origin(&underived(session))),
-            Op::Restore { record: Record::Turn(turn) } => Some(origin(turn)),
-            Op::Restore { record: Record::Episode(episode) } => Some(origin(&new_episode(episode))),
-            _ => None,
-        })
     }
 }
 

@@ -79,7 +79,6 @@ impl<W: Writer> Group<W> {
 
     /// Commits a batch. Dropping the future leaves the batch committed whole or not at all.
     pub(super) async fn commit(&self, prepared: Prepared) -> Result<Receipt> {
-        prepared.work_ahead();
         let (reply, answer) = oneshot::channel();
         self.send(Job::Commit(Waiting { prepared, reply })).await?;
         answer.await.map_err(|_| Error::closed())?
